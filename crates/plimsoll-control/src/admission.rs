@@ -147,6 +147,8 @@ pub struct Counts {
     pub failed: u64,
     /// Of those admitted: their clients left before the answer.
     pub left: u64,
+    /// Of those admitted: the service waited for their clients.
+    pub aside: u64,
     /// Left while they waited.
     pub left_waiting: u64,
     /// Were answered, in a trial, while they would have waited.
@@ -363,12 +365,14 @@ impl Admission {
         };
         self.pass_time(now);
         let took = now - began;
-        self.limit.answered(&Answer {
-            now,
-            took,
-            ended,
-            in_flight: self.in_flight,
-        });
+        if ended != Ended::Aside {
+            self.limit.answered(&Answer {
+                now,
+                took,
+                ended,
+                in_flight: self.in_flight,
+            });
+        }
         self.rejector.completed();
         let seconds = took.as_secs_f64();
         let owner = guest.waiting.owner;
@@ -381,10 +385,11 @@ impl Admission {
                 self.mean_seconds += weight * (seconds - self.mean_seconds);
             }
             Ended::Left => self.counts.left += 1,
+            Ended::Aside => self.counts.aside += 1,
             Ended::Failed | Ended::Busy => self.counts.failed += 1,
         }
         let kept_until = match ended {
-            Ended::Served => now,
+            Ended::Served | Ended::Aside => now,
             // An upstream may still work on it; one that fails fast would be sent the next at once.
             Ended::Left | Ended::Failed | Ended::Busy => began + self.limit.kept_after_failure(),
         };

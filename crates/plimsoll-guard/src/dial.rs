@@ -74,12 +74,14 @@ impl fmt::Debug for Dial {
 /// As people and metrics name it.
 impl fmt::Display for Dial {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = if self.secure.is_some() {
-            "https://"
-        } else {
-            ""
-        };
-        write!(out, "{scheme}{}", self.place)
+        match &self.secure {
+            None => self.place.fmt(out),
+            // Several names may be at one address, and each has to prove its own.
+            Some((_, ServerName::DnsName(name))) => {
+                write!(out, "https://{} ({})", self.place, name.as_ref())
+            }
+            Some(_) => write!(out, "https://{}", self.place),
+        }
     }
 }
 
@@ -97,6 +99,15 @@ impl Dial {
             place,
             secure: Some((secure.clone(), tls::server_name(host)?)),
         })
+    }
+
+    /// As a request names it.
+    pub(crate) fn host(&self) -> String {
+        match (&self.secure, &self.place) {
+            (Some((_, ServerName::DnsName(name))), _) => name.as_ref().to_owned(),
+            (_, Place::Tcp(address)) => address.to_string(),
+            (_, Place::Unix(_)) => "localhost".to_owned(),
+        }
     }
 
     /// The same place, and the same proof is asked of it.

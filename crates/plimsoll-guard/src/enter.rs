@@ -39,20 +39,26 @@ impl Server {
         is_refused.then(|| self.refused(&member, Refusal::Door))
     }
 
-    /// Waits for a permit. Dropping the future gives the place back. The error is what the client is told.
-    pub(crate) async fn enter(&self, asked: &Asked) -> Result<Seat, Answer> {
-        self.enter_but(asked, None, asked.attempts).await
+    /// Waits for a permit, at most `until` its client gives up. Dropping the future gives the place back. The error is what the
+    /// client is told.
+    pub(crate) async fn enter(&self, asked: &Asked, until: Option<Nanos>) -> Result<Seat, Answer> {
+        self.enter_but(asked, until, None, asked.attempts).await
     }
 
     /// After a failure that cannot have changed anything: a place at another upstream, or the same if there is no other;
     /// none where that was tried often enough, or where too much is sent again already.
-    pub(crate) async fn again(&self, asked: &Asked, failed: &Seat) -> Option<Seat> {
+    pub(crate) async fn again(
+        &self,
+        asked: &Asked,
+        until: Option<Nanos>,
+        failed: &Seat,
+    ) -> Option<Seat> {
         if failed.attempts_left == 0 || !self.retries.borrow_mut().spend() {
             return None;
         }
         let left = failed.attempts_left - 1;
-        let again = self.enter_but(asked, Some(&failed.member), left).await;
-        let seat = again.ok()?;
+        let again = self.enter_but(asked, until, Some(&failed.member), left);
+        let seat = again.await.ok()?;
         seat.member.sent_again.add();
         Some(seat)
     }
@@ -72,6 +78,7 @@ impl Server {
     async fn enter_but(
         &self,
         asked: &Asked,
+        until: Option<Nanos>,
         not: Option<&Rc<Member>>,
         attempts_left: u32,
     ) -> Result<Seat, Answer> {
@@ -90,9 +97,7 @@ impl Server {
             since: came,
         };
         let wanted = Request {
-            deadline: asked
-                .patience
-                .map(|time| came + Nanos::from_secs_f64(time.as_secs_f64())),
+            deadline: until,
             ..asked.wanted
         };
         match member.gate.enter(&wanted, holder).await {

@@ -114,6 +114,8 @@ pub(crate) struct Exchange<'a, S> {
     /// Bytes for the upstream, and how many of them are on their way.
     out: Upload,
     out_at: usize,
+    /// TLS has taken what the kernel has not.
+    is_flushing: bool,
     /// May be sent again: it is kept until something has come back.
     is_safe: bool,
     /// The upstream takes no more of the body; it may still answer.
@@ -155,6 +157,7 @@ impl<'a, S: Side> Exchange<'a, S> {
             server,
             out: upload,
             out_at: 0,
+            is_flushing: false,
             is_safe: incoming.is_safe,
             is_deaf: false,
             is_shut: false,
@@ -174,7 +177,7 @@ impl<'a, S: Side> Exchange<'a, S> {
     pub(crate) async fn run(mut self) -> Result<Done, Failed> {
         match poll_fn(|cx| self.turn(cx)).await {
             Ok(()) => {
-                let is_sent = self.side.is_body_over() && self.out_at == self.out.bytes.len();
+                let is_sent = self.side.is_body_over() && self.is_sent();
                 let is_clean = self.answered == Some(true) && is_sent && !self.is_deaf;
                 Ok(Done {
                     upstream: is_clean.then_some(self.upstream),
@@ -228,8 +231,9 @@ impl<'a, S: Side> Exchange<'a, S> {
     /// Nothing can be moved now: what that means for the permit, and how long it may last.
     fn rest(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Trouble>> {
         let now = Instant::now();
-        let is_sent = self.out_at == self.out.bytes.len();
-        let is_starved = is_sent && !self.side.is_body_over() && self.begun_at.is_none();
+        let is_sent = self.is_sent();
+        let is_starved =
+            is_sent && !self.is_deaf && !self.side.is_body_over() && self.begun_at.is_none();
         if is_starved {
             self.starved_at = Some(now);
         } else if is_sent {
@@ -247,7 +251,7 @@ impl<'a, S: Side> Exchange<'a, S> {
             let times = [
                 of_client.then_some((now, Ended::Served)),
                 since.map(|since| (since + STREAM_AFTER, Ended::Served)),
-                is_starved.then_some((starved, Ended::Left)),
+                is_starved.then_some((starved, Ended::Aside)),
             ];
             for (at, ended) in times.into_iter().flatten() {
                 if now >= at {
@@ -295,36 +299,45 @@ impl<'a, S: Side> Exchange<'a, S> {
         }
     }
 
+    /// The upstream has all that was taken of the request.
+    fn is_sent(&self) -> bool {
+        self.out_at == self.out.bytes.len() && !self.is_flushing
+    }
+
     fn send(&mut self, cx: &mut Context<'_>) -> Step {
-        let before = self.out_at;
-        let is_sent = self.out_at == self.out.bytes.len();
-        if is_sent && !(self.facts.status == 101 && self.side.is_body_over() && !self.is_shut) {
-            return Ok(false);
+        if self.is_sent() {
+            return Ok(self.shut(cx));
         }
-        match self
-            .upstream
-            .poll_put(cx, &self.out.bytes, &mut self.out_at)
-        {
+        let before = self.out_at;
+        let put = if self.is_deaf {
+            Poll::Ready(Ok(()))
+        } else {
+            self.upstream
+                .poll_put(cx, &self.out.bytes, &mut self.out_at)
+        };
+        self.is_flushing = put.is_pending();
+        match put {
             Poll::Pending => return Ok(self.out_at > before),
             Poll::Ready(Ok(())) => {}
-            // It may have answered before it closed: that is read first.
-            Poll::Ready(Err(_)) => {
-                if !self.parser.started() && !self.hear(cx).is_ok_and(|heard| heard) {
-                    return Err(Trouble::Broken);
-                }
-                self.is_deaf = true;
-                self.out_at = self.out.bytes.len();
-            }
+            // It may have answered before it closed, which is heard next; if it has not, that is heard then.
+            Poll::Ready(Err(_)) => self.is_deaf = true,
         }
+        self.out_at = self.out.bytes.len();
         if !self.is_safe || self.parser.started() {
             self.out.bytes.clear();
             self.out_at = 0;
         }
-        if self.facts.status == 101 && self.side.is_body_over() {
-            // The other half of the tunnel goes on.
-            self.is_shut = Pin::new(&mut self.upstream).poll_shutdown(cx).is_ready();
-        }
+        self.shut(cx);
         Ok(true)
+    }
+
+    /// Tells the upstream of a tunnel that no more comes; the other half goes on. Whether that moved anything.
+    fn shut(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.facts.status != 101 || !self.side.is_body_over() || self.is_shut {
+            return false;
+        }
+        self.is_shut = self.is_deaf || Pin::new(&mut self.upstream).poll_shutdown(cx).is_ready();
+        self.is_shut
     }
 
     /// Reads of the answer.

@@ -353,7 +353,7 @@ impl Permit {
         let reply = match ended {
             Ended::Served => Some(Reply::Good),
             Ended::Failed | Ended::Busy => Some(Reply::Poor),
-            Ended::Left => None,
+            Ended::Left | Ended::Aside => None,
         };
         self.give_back(ended, reply);
     }

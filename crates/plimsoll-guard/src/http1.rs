@@ -16,6 +16,8 @@ use crate::shared::Server;
 use crate::side::{AHEAD_BYTES, Side, Step, Trouble};
 use crate::wire::poll_take;
 
+/// Of what is to be given, so much that has been given is thrown away before the rest is: an answer is as long as it likes.
+const GIVEN_BYTES: usize = 64 << 10;
 /// A body that nobody wants is read up to here, so that the connection can go on.
 const DRAINED_BYTES: u64 = 64 << 10;
 
@@ -88,6 +90,54 @@ impl<'a> Http1<'a> {
         self.client.used(taken);
         Ok(taken > 0)
     }
+
+    /// Worth moving the rest to the front.
+    fn has_given_much(&self) -> bool {
+        let all = self.relay.bytes.len();
+        (GIVEN_BYTES.max(all / 2)..all).contains(&self.given)
+    }
+
+    /// Feeds from the connection; nothing if there was nothing, else whether more may come.
+    fn feed_from_wire(
+        &mut self,
+        cx: &mut Context<'_>,
+        upload: &mut Upload,
+    ) -> Result<Option<bool>, Trouble> {
+        let (wire, body) = (&mut self.client.wire, &mut self.body);
+        let is_tunnel = self.relay.is_tunnel;
+        let inbox = &mut self.client.inbox;
+        scratch::with(|read| match poll_take(wire, cx, read) {
+            Poll::Pending => Ok(None),
+            Poll::Ready(Err(_)) => Err(Trouble::ClientLeft),
+            Poll::Ready(Ok(is_open)) if is_tunnel => {
+                upload.bytes.extend_from_slice(read);
+                Ok(Some(is_open))
+            }
+            Poll::Ready(Ok(is_open)) => {
+                let taken = fed(body, read, upload)?;
+                inbox.extend_from_slice(read.get(taken..).unwrap_or_default());
+                Ok(Some(is_open))
+            }
+        })
+    }
+
+    fn take(&mut self, cx: &mut Context<'_>, upload: &mut Upload) -> Step {
+        let mut moved = false;
+        while !self.is_body_over() && upload.bytes.len() < AHEAD_BYTES {
+            if self.feed(upload)? {
+                moved = true;
+                continue;
+            }
+            match self.feed_from_wire(cx, upload)? {
+                None => break,
+                Some(true) => {}
+                Some(false) if self.relay.is_tunnel => self.has_ended = true,
+                Some(false) => return Err(Trouble::ClientLeft),
+            }
+            moved = true;
+        }
+        Ok(moved)
+    }
 }
 
 fn fed(body: &mut BodyParser, bytes: &[u8], upload: &mut Upload) -> Result<usize, Trouble> {
@@ -127,37 +177,12 @@ impl Sink for Http1<'_> {
 
 impl Side for Http1<'_> {
     fn take_body(&mut self, cx: &mut Context<'_>, upload: &mut Upload) -> Step {
-        let mut moved = false;
-        while !self.is_body_over() && upload.bytes.len() < AHEAD_BYTES {
-            if self.feed(upload)? {
-                moved = true;
-                continue;
-            }
-            let (wire, body) = (&mut self.client.wire, &mut self.body);
-            let is_tunnel = self.relay.is_tunnel;
-            let inbox = &mut self.client.inbox;
-            let is_open = scratch::with(|read| match poll_take(wire, cx, read) {
-                Poll::Pending => Ok(None),
-                Poll::Ready(Err(_)) => Err(Trouble::ClientLeft),
-                Poll::Ready(Ok(is_open)) if is_tunnel => {
-                    upload.bytes.extend_from_slice(read);
-                    Ok(Some(is_open))
-                }
-                Poll::Ready(Ok(is_open)) => {
-                    let taken = fed(body, read, upload)?;
-                    inbox.extend_from_slice(read.get(taken..).unwrap_or_default());
-                    Ok(Some(is_open))
-                }
-            })?;
-            match is_open {
-                None => break,
-                Some(true) => {}
-                Some(false) if is_tunnel => self.has_ended = true,
-                Some(false) => return Err(Trouble::ClientLeft),
-            }
-            moved = true;
+        let taken = self.take(cx, upload);
+        if taken == Err(Trouble::BadBody) {
+            // Nobody knows where it ends and the next request begins.
+            self.relay.keepalive = false;
         }
-        Ok(moved)
+        taken
     }
 
     fn is_body_over(&self) -> bool {
@@ -186,7 +211,7 @@ impl Side for Http1<'_> {
     }
 
     fn give(&mut self, cx: &mut Context<'_>) -> Step {
-        if self.given == self.relay.bytes.len() {
+        if self.relay.bytes.is_empty() {
             return Ok(false);
         }
         let before = self.given;
@@ -194,25 +219,33 @@ impl Side for Http1<'_> {
             .client
             .wire
             .poll_put(cx, &self.relay.bytes, &mut self.given);
+        let moved = self.given > before;
         self.is_begun |= self.head_at.is_some_and(|at| self.given > at);
         if self.given == self.relay.bytes.len() && put.is_ready() {
             self.relay.bytes.clear();
             self.given = 0;
+        } else if self.is_begun && self.has_given_much() {
+            self.relay.bytes.drain(..self.given);
+            (self.given, self.head_at) = (0, None);
         }
         match put {
             Poll::Ready(Ok(())) => Ok(true),
             Poll::Ready(Err(_)) => Err(Trouble::ClientLeft),
-            Poll::Pending => Ok(self.given > before),
+            Poll::Pending => Ok(moved),
         }
     }
 
+    /// What TLS has taken and the kernel has not is not given yet.
     fn backlog(&self) -> usize {
-        self.relay.bytes.len() - self.given
+        let is_kept = usize::from(!self.relay.bytes.is_empty());
+        is_kept.max(self.relay.bytes.len() - self.given)
     }
 
     fn is_begun(&self) -> bool {
         self.is_begun
     }
+
+    fn let_in(&mut self) {}
 
     fn go_on(&mut self) {
         self.expects = false;

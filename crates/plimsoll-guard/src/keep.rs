@@ -34,6 +34,7 @@ fn attend_members(group: &Upstreams) {
     for member in group.members() {
         // Only now, when the settings are in force.
         member.set_check(group.config.check.as_ref());
+        member.set_slow_start(group.config.slow_start);
         if !member.is_kept.replace(true) {
             spawn_local(tick(Rc::downgrade(&member)));
             spawn_local(tidy(Rc::downgrade(&member)));
@@ -48,6 +49,11 @@ async fn look_again(server: Weak<Server>, group: Weak<Upstreams>) {
         let (Some(server), Some(group)) = (server.upgrade(), group.upgrade()) else {
             return;
         };
+        // A stream that was begun before a reload keeps its group, whose settings are in force no longer.
+        let is_in_force = |one: &Rc<Upstreams>| Rc::ptr_eq(one, &group);
+        if !server.policy().groups.iter().any(is_in_force) {
+            return;
+        }
         group.compare();
         // A name server that does not answer takes away nothing that works.
         if group.resolve(&server.registry).await.is_ok() {
@@ -103,7 +109,8 @@ async fn is_well(member: &Member, check: &Check) -> io::Result<bool> {
     let mut stream = member.pool.open(check.timeout).await?;
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: plimsoll-guard\r\nConnection: close\r\n\r\n",
-        check.path, member.name
+        check.path,
+        member.pool.host()
     );
     stream.write_all(request.as_bytes()).await?;
     stream.flush().await?;

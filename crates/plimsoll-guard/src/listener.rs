@@ -60,7 +60,8 @@ impl Entry {
                 let (stream, peer) = listener.accept().await?;
                 // Without it answers would wait for each other's acknowledgements; it works all the same.
                 drop(stream.set_nodelay(true));
-                Ok((Socket::Tcp(stream), peer.ip()))
+                // On a socket for both families one of IPv4 is the same client as on a socket of its own.
+                Ok((Socket::Tcp(stream), peer.ip().to_canonical()))
             }
             Self::Unix { listener, .. } => {
                 let (stream, _) = listener.accept().await?;

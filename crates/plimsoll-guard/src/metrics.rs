@@ -133,13 +133,14 @@ pub(crate) const METRICS: &[Metric] = &[
         "ended_total",
         COUNTER,
         Some("outcome"),
-        "Requests with a permit, by how they ended; `left`: their clients had gone",
+        "Requests with a permit, by how they ended; `left`: their clients had gone; `aside`: the service waited for its client, so they say nothing about it",
         |look| {
             let counts = &look.counts;
             vec![
                 ("served", counts.served as f64),
                 ("failed", counts.failed as f64),
                 ("left", counts.left as f64),
+                ("aside", counts.aside as f64),
             ]
         },
     ),

@@ -63,6 +63,10 @@ impl Pool {
         None
     }
 
+    pub(crate) fn host(&self) -> String {
+        self.dial.borrow().host()
+    }
+
     pub(crate) async fn open(&self, within: Duration) -> io::Result<Wire> {
         let dial = self.dial.borrow().clone();
         let opened = timeout(within, dial.open()).await;

@@ -7,6 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use plimsoll_control::admission::Ended;
+use plimsoll_core::Nanos;
 use tokio::time::Instant;
 
 use crate::client::STALLED;
@@ -32,7 +33,8 @@ pub(crate) async fn serve<S: Side>(
     incoming: &mut Incoming,
     server: &Rc<Server>,
 ) -> Told {
-    let since = incoming.asked.patience.map(|_| server.now());
+    let came = server.now();
+    let until = until(incoming, came);
     let mut upload = Upload::new(std::mem::take(&mut incoming.head), incoming.is_chunked());
     if !incoming.expects_continue
         && !side.is_body_over()
@@ -47,10 +49,10 @@ pub(crate) async fn serve<S: Side>(
     if incoming.is_upgrade && !outside::has_room(server) {
         return own(side, &refusal::STREAMS, "refused").await;
     }
-    let came = server.now();
+    let taken_in = server.now();
     let entered = tokio::select! {
         biased;
-        entered = server.enter(&incoming.asked) => Some(entered),
+        entered = server.enter(&incoming.asked, until) => Some(entered),
         () = gone(side) => None,
     };
     let began = server.now();
@@ -58,22 +60,26 @@ pub(crate) async fn serve<S: Side>(
         None => Told::cut("left_waiting"),
         Some(Err(answer)) => own(side, &answer, "refused").await,
         Some(Ok(seat)) => {
+            side.let_in();
             if incoming.expects_continue {
                 side.go_on();
             }
-            if let Some(since) = since {
-                said::shorten(&mut upload.bytes, Duration::from_nanos((began - since).0));
-            }
-            let told = admitted(side, incoming, &mut upload, seat, server).await;
+            let told = admitted(side, incoming, &mut upload, (seat, came), server).await;
             Told {
                 upstream: Some(server.now() - began),
                 ..told
             }
         }
     };
-    told.waited = began - came;
+    told.waited = began - taken_in;
     told.request_bytes = upload.body_bytes;
     told
+}
+
+/// When a client gives up that began to wait when it `came`, if it said so.
+fn until(incoming: &Incoming, came: Nanos) -> Option<Nanos> {
+    let patience = incoming.asked.patience?;
+    Some(came + Nanos::from_secs_f64(patience.as_secs_f64()))
 }
 
 /// Takes in the body, or as much of it as is kept: a client that is slow to send it holds no permit meanwhile.
@@ -107,13 +113,16 @@ pub(crate) async fn own<S: Side>(side: &mut S, answer: &Answer, outcome: &'stati
     Told::own(answer, outcome, given(side).await.is_err())
 }
 
+/// `came`: when the client began to wait.
 async fn admitted<S: Side>(
     side: &mut S,
     incoming: &Incoming,
     upload: &mut Upload,
-    mut seat: Seat,
+    (mut seat, came): (Seat, Nanos),
     server: &Rc<Server>,
 ) -> Told {
+    let until = until(incoming, came);
+    let mut told_at = came;
     loop {
         let opened = tokio::select! {
             opened = upstream(&seat, server) => opened,
@@ -123,6 +132,10 @@ async fn admitted<S: Side>(
         let failure = match opened {
             Ok((upstream, is_kept)) => {
                 was_kept = is_kept;
+                if until.is_some() {
+                    let spent = server.now() - std::mem::replace(&mut told_at, server.now());
+                    said::shorten(&mut upload.bytes, Duration::from_nanos(spent.0));
+                }
                 let whole = std::mem::take(upload);
                 match Exchange::new(side, upstream, &seat, incoming, whole, server)
                     .run()
@@ -150,7 +163,7 @@ async fn admitted<S: Side>(
         end(&seat, failure.as_ref());
         if is_harmless {
             let again = tokio::select! {
-                again = server.again(&incoming.asked, &seat) => again,
+                again = server.again(&incoming.asked, until, &seat) => again,
                 () = gone(side) => return of(&seat, server, Told::cut("left")),
             };
             if let Some(again) = again {
@@ -182,7 +195,7 @@ fn end(seat: &Seat, failure: Option<&Failed>) {
         // The permit is given back as that of a client that left.
         Some(Trouble::ClientLeft) => {}
         // A body that is no body says nothing about the upstream.
-        Some(Trouble::BadBody | Trouble::SlowBody) => seat.permit.end(Ended::Left),
+        Some(Trouble::BadBody | Trouble::SlowBody) => seat.permit.end(Ended::Aside),
         Some(Trouble::Broken | Trouble::TooSlow) => seat.broken(),
     }
 }

@@ -51,6 +51,9 @@ pub(crate) trait Side: Sink {
     /// The client may have seen some of the final answer.
     fn is_begun(&self) -> bool;
 
+    /// It has a permit: what it sends now is handed on as fast as the upstream takes it.
+    fn let_in(&mut self);
+
     /// Tells a client that waits for it to send its body.
     fn go_on(&mut self);
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::rc::{Rc, Weak};
+use std::time::Duration;
 use std::{fs, io};
 
 use plimsoll_base::clock::{Clock, wall_millis};
@@ -103,6 +104,12 @@ impl Registry {
 }
 
 impl Member {
+    pub(crate) fn set_slow_start(&self, slow_start: Duration) {
+        let slow_start = Nanos(slow_start.as_nanos() as u64);
+        self.gate
+            .with_health(|health, _| health.set_slow_start(slow_start));
+    }
+
     /// How it is checked from now on.
     pub(crate) fn set_check(&self, check: Option<&Check>) {
         *self.check.borrow_mut() = check.cloned();

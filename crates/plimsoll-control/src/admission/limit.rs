@@ -15,6 +15,8 @@ pub enum Ended {
     Failed,
     /// The upstream said itself that it has too much (429, or 503).
     Busy,
+    /// It says nothing about the service, which waited for its client: a body that comes slowly, or is none.
+    Aside,
 }
 
 /// One answer of the upstream.

@@ -20,11 +20,24 @@ pub(super) struct Waiting {
     pub(super) latest: Nanos,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Queue {
     classes: [Lines; Class::ALL.len()],
     waits: Waits,
     len: usize,
+    /// Nobody that waits is not worth beginning before this.
+    soonest: Nanos,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            classes: Default::default(),
+            waits: Waits::default(),
+            len: 0,
+            soonest: Nanos::MAX,
+        }
+    }
 }
 
 /// How many of each tenant's requests wait.
@@ -114,6 +127,7 @@ impl Queue {
         line.push_back(waiting);
         lines.len += 1;
         self.len += 1;
+        self.soonest = self.soonest.min(waiting.latest);
         self.waits.add(waiting.owner);
     }
 
@@ -150,9 +164,7 @@ impl Queue {
         let class = Class::ALL
             .into_iter()
             .rev()
-            .find(|class| {
-                self.classes[*class as usize].len > self.owed(*class, slots, urgent)
-            })?;
+            .find(|class| self.classes[*class as usize].len > self.owed(*class, slots, urgent))?;
         let lines = &mut self.classes[class as usize];
         let (waits, all) = (&self.waits, self.len);
         let rank = |owner| fairness.rank(owner) + waits.of_fair(owner, all);
@@ -178,7 +190,13 @@ impl Queue {
 
     /// One that has waited too long, or whose client will not wait for the answer.
     pub(super) fn expired(&mut self, now: Nanos, patience: Nanos) -> Option<Waiting> {
-        let is_over = |w: &Waiting| now - w.arrived >= patience || now >= w.latest;
+        if now >= self.soonest
+            && let Some(hopeless) = self.hopeless(now)
+        {
+            self.remove(&hopeless);
+            return Some(hopeless);
+        }
+        let is_over = |w: &Waiting| now - w.arrived >= patience;
         for lines in &mut self.classes {
             let found = lines.lines.iter().find_map(|(owner, line)| {
                 let oldest = line.front()?;
@@ -189,6 +207,14 @@ impl Queue {
             }
         }
         None
+    }
+
+    /// One whose client will not wait for the answer, wherever it stands; who is the next of them, if there is none now.
+    fn hopeless(&mut self, now: Nanos) -> Option<Waiting> {
+        let lines = self.classes.iter().flat_map(|lines| lines.lines.values());
+        let soonest = lines.flatten().min_by_key(|waiting| waiting.latest);
+        self.soonest = soonest.map_or(Nanos::MAX, |waiting| waiting.latest);
+        soonest.copied().filter(|waiting| now >= waiting.latest)
     }
 
     /// Its client has left.

@@ -110,8 +110,14 @@ proptest! {
                 Act::End(which, how) if !outside.admitted.is_empty() => {
                     let at = usize::from(which) % outside.admitted.len();
                     let ticket = outside.admitted.swap_remove(at);
-                    let ended = [Ended::Served, Ended::Left, Ended::Failed, Ended::Busy];
-                    admission.ended(now, ticket, ended[usize::from(how % 4)]);
+                    let ended = [
+                        Ended::Served,
+                        Ended::Left,
+                        Ended::Failed,
+                        Ended::Busy,
+                        Ended::Aside,
+                    ];
+                    admission.ended(now, ticket, ended[usize::from(how % 5)]);
                     outside.ended += 1;
                 }
                 Act::Pass(time) => {
@@ -249,6 +255,28 @@ fn who_would_wait_in_vain_is_refused_at_once() {
     assert!((160..=180).contains(&refused), "{refused}");
 }
 
+/// Uploads that keep the service waiting say nothing about it; clients that leave say that the limit is too high.
+#[test]
+fn what_ends_aside_moves_no_limit() {
+    let level_after = |ended| {
+        let config = Config {
+            start: Some(16.0),
+            ..Config::default()
+        };
+        let mut admission = Admission::new(config, Nanos::ZERO);
+        for index in 0..200 {
+            let at = ms(10 * index);
+            let ticket = admission.arrives(at, &Request::default());
+            decisions(&mut admission);
+            let ended = if index % 4 == 0 { Ended::Served } else { ended };
+            admission.ended(at + ms(5), ticket, ended);
+        }
+        admission.explain().level
+    };
+    assert!(level_after(Ended::Left) < 8.0);
+    assert!((level_after(Ended::Aside) - 16.0).abs() < 1e-9);
+}
+
 #[test]
 fn nobody_waits_longer_than_is_worth_it() {
     let mut admission = fixed(1);
@@ -280,6 +308,29 @@ fn who_would_leave_before_the_answer_is_not_begun() {
     admission.turn(ms(110));
     let refused = Decision::Refused(hurried, Refusal::Deadline);
     assert_eq!(decisions(&mut admission), [refused]);
+}
+
+/// Also one that stands behind others that have more time, and when the newest are served first.
+#[test]
+fn who_would_leave_is_refused_wherever_it_waits() {
+    let mut admission = fixed(1);
+    admission.arrives(ms(0), &Request::default());
+    let patient = admission.arrives(ms(1), &Request::default());
+    let hurried = Request {
+        deadline: Some(ms(60)),
+        ..Request::default()
+    };
+    let hurried = admission.arrives(ms(2), &hurried);
+    let last = admission.arrives(ms(3), &Request::default());
+    decisions(&mut admission);
+    admission.turn(ms(60));
+    let refused = Decision::Refused(hurried, Refusal::Deadline);
+    assert_eq!(decisions(&mut admission), [refused]);
+    admission.turn(ms(251));
+    let late = |ticket| Decision::Refused(ticket, Refusal::TooLong);
+    assert_eq!(decisions(&mut admission), [late(patient)]);
+    admission.turn(ms(253));
+    assert_eq!(decisions(&mut admission), [late(last)]);
 }
 
 #[test]

@@ -84,6 +84,11 @@ impl Health {
         }
     }
 
+    /// How long it takes from now on until one that comes back has its whole share.
+    pub fn set_slow_start(&mut self, slow_start: Nanos) {
+        self.slow_start = slow_start;
+    }
+
     /// A request to it is over.
     pub fn replied(&mut self, now: Nanos, reply: Reply) {
         self.turn(now);

@@ -107,6 +107,9 @@ struct Http2 {
     is_body_over: bool,
     /// What the head says is still to come.
     left: Option<u64>,
+    /// Taken in without a permit: only with one may the client send as much again, so that all bodies that wait on a connection
+    /// together are within its window.
+    held: Option<usize>,
     respond: SendResponse<Bytes>,
     sending: Option<SendStream<Bytes>>,
     /// The answer's head, until it is sent: whether it is also the end is known then.
@@ -132,6 +135,7 @@ impl Http2 {
             is_body_over: body.is_end_stream(),
             body,
             left: incoming.and_then(Incoming::length),
+            held: Some(0),
             respond,
             sending: None,
             head: None,
@@ -143,6 +147,12 @@ impl Http2 {
             is_bad: false,
             alarm: Alarm::after(STALLED),
         }
+    }
+
+    /// The client may send as much again.
+    fn release(&mut self, bytes: usize) -> Result<(), Trouble> {
+        let released = self.body.flow_control().release_capacity(bytes);
+        released.map_err(|_| Trouble::ClientLeft)
     }
 
     /// An answer that was begun cannot be ended: the client must not take it for whole.
@@ -279,9 +289,10 @@ impl Side for Http2 {
                         *left = rest.ok_or(Trouble::BadBody)?;
                     }
                     upload.body(&data);
-                    // Only now may the client send as much again.
-                    let released = self.body.flow_control().release_capacity(data.len());
-                    released.map_err(|_| Trouble::ClientLeft)?;
+                    match &mut self.held {
+                        Some(held) => *held += data.len(),
+                        None => self.release(data.len())?,
+                    }
                 }
                 Poll::Ready(None) => match self.body.poll_trailers(cx) {
                     Poll::Pending => break,
@@ -335,6 +346,13 @@ impl Side for Http2 {
 
     fn is_begun(&self) -> bool {
         self.sending.is_some()
+    }
+
+    fn let_in(&mut self) {
+        if let Some(held) = self.held.take() {
+            // A client that has gone is noticed soon enough.
+            drop(self.release(held));
+        }
     }
 
     fn go_on(&mut self) {

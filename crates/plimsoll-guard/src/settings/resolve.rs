@@ -212,6 +212,8 @@ impl Reader<'_> {
                     "start"
                 } else if group.check != other.check {
                     "check"
+                } else if group.slow_start != other.slow_start {
+                    "slow_start"
                 } else {
                     continue;
                 };

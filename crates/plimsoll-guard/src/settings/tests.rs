@@ -375,6 +375,7 @@ fn groups_that_share_an_upstream_say_the_same_of_it() {
         "limit = \"aimd\"\n",
         "start = 9.0\n",
         "check = { path = \"/\" }\n",
+        "slow_start = \"1s\"\n",
     ] {
         let said = refused(&two(own));
         assert!(said.starts_with("guard.toml:5: groups.b."), "{said}");

@@ -107,6 +107,24 @@ fn a_body_that_breaks_its_framing_ends_both_connections() {
     assert!(text.starts_with("HTTP/1.1 400 "), "{text}");
 }
 
+/// Nobody knows where such a body ends: what lies behind its error is no other request, whatever it looks like.
+#[test]
+fn after_a_body_that_breaks_its_framing_nothing_is_read() {
+    let upstream = Upstream::after("0\r\n\r\n");
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let behind = "GET /behind HTTP/1.1\r\nHost: a\r\n\r\n";
+    for wrong in ["0\r\nX-Sum : 1\r\n\r\n", "3\r\nabcd\r\n"] {
+        let request = format!(
+            "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n{wrong}{behind}"
+        );
+        let text = sent(listening.proxy, &request);
+        assert_eq!(text.matches("HTTP/1.1 ").count(), 1, "{text}");
+        assert!(text.starts_with("HTTP/1.1 400 "), "{text}");
+        assert!(text.contains("Connection: close"), "{text}");
+    }
+    assert!(!upstream.requests().contains("/behind"));
+}
+
 #[test]
 fn an_answer_without_length_is_framed_for_the_client() {
     let until_closed = Upstream::start(std::sync::Arc::new(|stream, _| {

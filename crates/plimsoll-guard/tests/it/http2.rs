@@ -131,6 +131,32 @@ fn large_bodies_pass_both_ways_as_windows_open() {
     assert!(metric(&listening, "in_flight") < 0.5);
 }
 
+/// Bodies that wait for their end, or for a permit, are within the window of their connection all together.
+#[test]
+fn streams_that_never_end_their_bodies_hold_little() {
+    const WINDOW: usize = 1 << 20;
+    let upstream = Upstream::answering(OK);
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let taken = run(async {
+        let mut sender = client(&listening).await;
+        let (mut streams, mut taken) = (Vec::new(), 0);
+        for _ in 0..40 {
+            let request = Request::post("http://a/up").body(()).unwrap();
+            let (answer, mut sending) = sender.send_request(request, false).unwrap();
+            sending.reserve_capacity(60 << 10);
+            let room = std::future::poll_fn(|cx| sending.poll_capacity(cx));
+            let room = tokio::time::timeout(Duration::from_millis(100), room).await;
+            if let Ok(Some(Ok(room))) = room {
+                sending.send_data(vec![0; room].into(), false).unwrap();
+                taken += room;
+            }
+            streams.push((answer, sending));
+        }
+        taken
+    });
+    assert!((WINDOW / 2..=WINDOW).contains(&taken), "{taken}");
+}
+
 #[test]
 fn each_stream_asks_for_a_permit_of_its_own() {
     let upstream = Upstream::start(Arc::new(|stream, read| {

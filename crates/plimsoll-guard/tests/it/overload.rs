@@ -104,6 +104,21 @@ fn who_says_that_it_waits_for_less_than_it_takes_is_refused_before_it_is_begun()
     assert_eq!(upstream.requests().matches("GET / ").count(), 4);
 }
 
+/// The time in which it sends its body is time that it waits.
+#[test]
+fn who_took_too_long_to_send_is_not_begun() {
+    let upstream = Upstream::after("end");
+    let listening = guard(upstream.address, Rule::Fixed(8));
+    let mut client = connect(listening.proxy);
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nX-Request-Timeout: 0.1\r\nContent-Length: 6\r\n\r\n";
+    client.write_all(head.as_bytes()).unwrap();
+    thread::sleep(Duration::from_millis(150));
+    client.write_all(b"at end").unwrap();
+    let text = answer(&mut client);
+    assert!(text.contains("X-Plimsoll: deadline"), "{text}");
+    assert_eq!(upstream.requests(), "");
+}
+
 #[test]
 fn a_refused_connection_goes_on_and_its_body_is_passed_over() {
     let upstream = slow(Duration::from_millis(600));

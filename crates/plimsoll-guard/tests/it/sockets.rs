@@ -192,6 +192,95 @@ fn each_name_is_shown_its_certificate_and_files_are_read_again_on_sighup() {
     assert!(asked(listening.proxy, "two.test", &two_pem).is_ok());
 }
 
+/// Bytes of memory that this process, with guard and upstream in it, has now.
+fn resident() -> usize {
+    let statm = fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096
+}
+
+/// An answer of so many bytes.
+fn long(bytes: usize) -> Upstream {
+    Upstream::start(Arc::new(move |stream, read| {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n");
+        let some = vec![b'x'; 1 << 20];
+        read.ends_with(b"\r\n\r\n")
+            && stream.write_all(head.as_bytes()).is_ok()
+            && (0..bytes >> 20).all(|_| stream.write_all(&some).is_ok())
+            && stream.write_all(&some[..bytes % some.len()]).is_ok()
+    }))
+}
+
+/// Reads slowly: the kernel, which holds little of a Unix socket, never has room for all that there is.
+fn read_slowly(stream: &mut impl std::io::Read, bytes: usize, mut looks: impl FnMut()) {
+    let (mut got, mut room) = (0, vec![0; 64 << 10]);
+    while got < bytes {
+        got += stream.read(&mut room).unwrap();
+        looks();
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// What a client was given is not kept, also of one that is slower than the service all the time.
+#[test]
+fn an_answer_to_a_slow_client_is_not_kept() {
+    const BYTES: usize = 256 << 20;
+    let folder = Folder::new("slow");
+    let front = folder.0.join("front");
+    start(at(Place::Unix(front.clone()), long(BYTES).address));
+    let mut client = UnixStream::connect(front).unwrap();
+    client.write_all(GET.as_bytes()).unwrap();
+    let (before, mut most) = (resident(), 0);
+    read_slowly(&mut client, BYTES, || {
+        most = most.max(resident().saturating_sub(before));
+    });
+    assert!(most < BYTES / 2, "{} MiB more", most >> 20);
+}
+
+/// What TLS has taken and the kernel has not must go out all the same, when nothing else happens any more: lengths of which some
+/// end while the kernel is full.
+#[test]
+fn a_large_answer_in_tls_arrives_to_its_end() {
+    let folder = Folder::new("large");
+    let (own, pem) = certificate(&folder.0, "one.test");
+    let trusting = client(&pem, Offer::Http1);
+    for pages in 0..12 {
+        let bytes = (2 << 20) + pages * (16 << 10);
+        let front = folder.0.join(format!("front-{pages}"));
+        let mut config = at(Place::Unix(front.clone()), long(bytes).address);
+        config.listeners[0].certificates = vec![own.clone()];
+        start(config);
+        let stream = UnixStream::connect(front).unwrap();
+        let patience = Some(Duration::from_secs(10));
+        stream.set_read_timeout(patience).unwrap();
+        let name = server_name("one.test").unwrap();
+        let connection = ClientConnection::new(Arc::clone(&trusting), name).unwrap();
+        let mut client = StreamOwned::new(connection, stream);
+        let get = GET.replace("Connection: close\r\n", "");
+        client.write_all(get.as_bytes()).unwrap();
+        read_slowly(&mut client, bytes, || {});
+    }
+}
+
+/// One socket for both families: a client of IPv4 is known by its address of IPv4.
+#[test]
+fn a_client_has_one_address_whatever_the_listener_is() {
+    let upstream = Upstream::answering(OK);
+    let any = SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, 0));
+    if std::net::TcpListener::bind(any).is_err() {
+        // A machine without IPv6.
+        return;
+    }
+    let listening = start(at(any.into(), upstream.address));
+    let over_four = SocketAddr::from(([127, 0, 0, 1], listening.proxy.port()));
+    assert!(sent(over_four, GET).ends_with("ok\n"));
+    assert!(
+        upstream
+            .requests()
+            .contains("X-Forwarded-For: 127.0.0.1\r\n")
+    );
+}
+
 #[test]
 fn an_upstream_in_tls_is_verified() {
     let folder = Folder::new("upstream");

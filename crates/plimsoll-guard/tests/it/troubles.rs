@@ -63,6 +63,33 @@ fn a_truncated_answer_ends_without_looking_whole() {
 
 /// A kept connection that closes under a safe request: it is sent again, once, over a fresh one. One that changes
 /// something is not.
+/// An upload that is too large: the service says so and closes, which breaks what is still being sent.
+#[test]
+fn an_answer_before_the_body_has_come_is_passed_on() {
+    let upstream = Upstream::start(Arc::new(|stream, read| {
+        if !read.windows(4).any(|four| four == b"\r\n\r\n") {
+            return false;
+        }
+        let refusal = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        drop(stream.write_all(refusal.as_bytes()));
+        drop(stream.shutdown(Shutdown::Both));
+        true
+    }));
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    for _ in 0..20 {
+        let mut client = connect(listening.proxy);
+        let head = "POST /up HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n";
+        client.write_all(head.as_bytes()).unwrap();
+        let mut sending = client.try_clone().unwrap();
+        let sent = thread::spawn(move || drop(sending.write_all(&vec![b'x'; 8_000_000])));
+        let text = answer(&mut client);
+        assert!(text.starts_with("HTTP/1.1 413 "), "{text}");
+        drop(client.shutdown(Shutdown::Both));
+        sent.join().unwrap();
+    }
+    assert!(metric(&listening, "out{") < 0.5);
+}
+
 #[test]
 fn only_what_is_safe_is_sent_twice() {
     let count = Arc::new(AtomicUsize::new(0));

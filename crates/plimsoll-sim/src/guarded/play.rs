@@ -385,7 +385,7 @@ impl Play<'_> {
                     fared.response_seconds.push(took);
                 }
                 Ended::Failed => fared.failed += 1,
-                Ended::Left | Ended::Busy => {}
+                Ended::Left | Ended::Busy | Ended::Aside => {}
             }
         }
         if ended == Ended::Failed {
