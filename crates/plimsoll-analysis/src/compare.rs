@@ -41,9 +41,18 @@ pub const MARGIN_RATIO: f64 = 0.05;
 /// The same for shares of attempts where no objective gives an error budget.
 pub const SHARE_MARGIN: f64 = 0.001;
 
-/// Most figures that are guarded beside the primary one: failures, goodput, the median and the objective's percentile, less the
-/// primary. A script has its failed checks beside them.
-pub const GUARDED_MOST: usize = 3;
+/// How many figures are guarded beside the primary one, of runs that have them all: failures, goodput, the median and the
+/// objective's percentile, less the primary, which is one of them unless another is asked for. A script has its failed checks
+/// beside them.
+pub fn guarded_most(primary: Option<Figure>, percentile: Figure) -> usize {
+    let of_load = of_load(percentile);
+    let is_one = primary.is_none_or(|primary| of_load.contains(&primary));
+    of_load.len() - usize::from(is_one)
+}
+
+fn of_load(percentile: Figure) -> BTreeSet<Figure> {
+    BTreeSet::from([Figure::Failures, Figure::Goodput, Figure::P50, percentile])
+}
 
 /// What is asked of the runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,20 +88,10 @@ impl Question {
 
     /// What no variant may be worse in, whatever the primary figure says.
     fn guarded(&self, figures: &[Figure], primary: Option<Figure>) -> Vec<Figure> {
-        let has_checks = usize::from(figures.contains(&Figure::ChecksFailed));
-        let of_load = [
-            Figure::Failures,
-            Figure::ChecksFailed,
-            Figure::Goodput,
-            Figure::P50,
-            self.percentile,
-        ];
-        let beside = |figure: &Figure| figures.contains(figure) && Some(*figure) != primary;
-        let mut guarded: Vec<Figure> = of_load.into_iter().filter(beside).collect();
-        guarded.sort_unstable();
-        guarded.dedup();
-        guarded.truncate(GUARDED_MOST + has_checks);
-        guarded
+        let mut guarded = of_load(self.percentile);
+        guarded.insert(Figure::ChecksFailed);
+        guarded.retain(|figure| figures.contains(figure) && Some(*figure) != primary);
+        guarded.into_iter().collect()
     }
 
     /// Of these variants each with every one that it is held against: [baseline, variant]. Those that are asked by name may come
@@ -131,7 +130,9 @@ pub fn compare(
         .copied()
         .collect();
     let primary = asked.primary(&figures);
-    let guarded = asked.guarded(&figures, primary);
+    // What a mismatch withholds is guarded all the same: nobody knows whether it is worse.
+    let known: Vec<Figure> = figures_of(&variants).into_iter().collect();
+    let guarded = asked.guarded(&known, primary);
     if let Some(primary) = primary.filter(|primary| !figures.contains(primary)) {
         remarks.push(format!(
             "no verdict: {primary} is not in these runs, or cannot be compared"
@@ -143,8 +144,10 @@ pub fn compare(
         .into_iter()
         .filter(|figure| !guarded.contains(figure))
         .collect();
+    let mut beside = guarded.clone();
+    beside.retain(|figure| figures.contains(figure));
     let mut contrasts = family(&variants, &first, asked);
-    contrasts.extend(family(&variants, &guarded, asked));
+    contrasts.extend(family(&variants, &beside, asked));
     contrasts.extend(family(&variants, &others, asked));
     let undecided = |c: &&mut Contrast| {
         Some(c.figure) == primary && c.standing == Standing::Inconclusive && c.runs_needed.is_none()
@@ -359,7 +362,7 @@ fn plan_ahead(contrast: &mut Contrast, variants: &[Variant], asked: &Question) {
 }
 
 /// Of the others against the first. Worse in the primary or in a guarded figure is worse; equivalent is equivalent in all of
-/// them: a doubled response time at equal goodput is no equivalence.
+/// them: a doubled response time at equal goodput is no equivalence, nor is one that could not be compared.
 fn standing(
     variants: &[Variant],
     contrasts: &[Contrast],
@@ -386,7 +389,7 @@ fn standing(
         Standing::Inconclusive
     } else if any(&primaries, Standing::Better) {
         Standing::Better
-    } else if any(&guards, Standing::Inconclusive) {
+    } else if any(&guards, Standing::Inconclusive) || guards.len() < expected * guarded.len() {
         Standing::Inconclusive
     } else {
         Standing::Equivalent

@@ -368,6 +368,69 @@ fn a_mismatch_withholds_what_it_touches() {
     assert_eq!(figures(Effect::Incomparable, false), []);
 }
 
+/// Two variants of eight runs with these figures, all alike but for a little noise.
+fn of_figures(a: &[(Figure, f64)], b: &[(Figure, f64)]) -> Vec<Variant> {
+    let named = |name: &str, figures: &[(Figure, f64)]| {
+        let noise = [1.0, 1.001, 0.999, 1.002, 0.998, 1.0005, 0.9995, 1.0];
+        let mut variant = variant(name, figures[0].0, &noise.map(|n| n * figures[0].1));
+        for (run, noise) in variant.runs.iter_mut().zip(noise) {
+            let each = figures.iter().map(|(figure, at)| (*figure, at * noise));
+            run.figures = each.collect();
+        }
+        variant
+    };
+    vec![named("A", a), named("B", b)]
+}
+
+/// The same goodput is no equivalence while nobody knows whether answers take twice as long: B's failed attempts took its
+/// percentiles, or a mismatch withheld them.
+#[test]
+fn what_could_not_be_compared_is_not_equivalent() {
+    let whole = [(Figure::Goodput, 100.0), (Figure::P99, 0.1)];
+    let without = [(Figure::Goodput, 100.0)];
+    let slower = [(Figure::Goodput, 100.0), (Figure::P99, 0.2)];
+    let standing = |b: &[(Figure, f64)], found: Vec<Mismatch>| {
+        compare(of_figures(&whole, b), found, &asked(Design::Paired)).standing
+    };
+    let withholds = Mismatch {
+        fact: "load".to_owned(),
+        effect: Effect::Withholds,
+        values: Vec::new(),
+        says: String::new(),
+    };
+    assert_eq!(standing(&whole, Vec::new()), Standing::Equivalent);
+    assert_eq!(standing(&slower, Vec::new()), Standing::Worse);
+    assert_eq!(standing(&without, Vec::new()), Standing::Inconclusive);
+    assert_eq!(standing(&slower, vec![withholds]), Standing::Inconclusive);
+}
+
+/// Whatever figure is declared, the objective's percentile stays guarded.
+#[test]
+fn another_primary_figure_drops_no_guard() {
+    let all = |p99| {
+        [
+            (Figure::Goodput, 100.0),
+            (Figure::Throughput, 100.0),
+            (Figure::Failures, 0.0),
+            (Figure::P50, 0.02),
+            (Figure::P90, 0.05),
+            (Figure::P99, p99),
+        ]
+    };
+    for primary in [Figure::P90, Figure::Throughput] {
+        let asked = Question {
+            primary: Some(primary),
+            ..asked(Design::Paired)
+        };
+        let compared = compare(of_figures(&all(0.1), &all(0.2)), Vec::new(), &asked);
+        assert_eq!(compared.standing, Standing::Worse, "{primary}");
+        assert_eq!(
+            compared.guarded.len(),
+            guarded_most(Some(primary), Figure::P99)
+        );
+    }
+}
+
 #[test]
 fn only_what_is_asked_is_compared_and_corrected_for() {
     let rising = |factor: f64| [100.0, 101.0, 99.0, 102.0, 98.0, 103.0].map(|v| v * factor);

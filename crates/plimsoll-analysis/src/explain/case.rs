@@ -71,20 +71,14 @@ impl Tier {
 pub(super) struct HostFacts {
     pub(super) cores: f64,
     pub(super) busy: f64,
-    pub(super) psi_io: f64,
-    pub(super) psi_memory: f64,
+    /// Absent where the kernel does not tell.
+    pub(super) psi_io: Option<f64>,
+    pub(super) psi_memory: Option<f64>,
     pub(super) steal: f64,
     pub(super) drops_per_s: f64,
     pub(super) retransmits_per_answer: f64,
     /// Who else ran there.
     pub(super) neighbour: Option<String>,
-}
-
-impl HostFacts {
-    /// A figure of a host that was looked at.
-    pub(super) fn seen(&self, of: impl Fn(&Self) -> f64) -> Option<f64> {
-        (self.cores > 0.0).then(|| of(self))
-    }
 }
 
 #[derive(Debug)]
@@ -443,15 +437,16 @@ fn host_facts(ticks: &[&Tick]) -> HostFacts {
         .iter()
         .filter_map(|tick| Some((tick, tick.host?)))
         .collect();
-    let middle = |of: &dyn Fn(&Tick, &HostSample) -> Option<f64>| {
+    let told = |of: &dyn Fn(&Tick, &HostSample) -> Option<f64>| {
         let each = hosts.iter().filter_map(|(tick, host)| of(tick, host));
-        median(each.collect()).unwrap_or(0.0)
+        median(each.collect())
     };
+    let middle = |of: &dyn Fn(&Tick, &HostSample) -> Option<f64>| told(of).unwrap_or(0.0);
     HostFacts {
         cores: middle(&|_, host| Some(f64::from(host.cores))),
         busy: middle(&|_, host| Some(host.core_busy_ratio.iter().sum())),
-        psi_io: middle(&|_, host| host.psi_io_some_ratio.or(host.psi_io_full_ratio)),
-        psi_memory: middle(&|_, host| host.psi_memory_some_ratio),
+        psi_io: told(&|_, host| host.psi_io_some_ratio.or(host.psi_io_full_ratio)),
+        psi_memory: told(&|_, host| host.psi_memory_some_ratio),
         steal: middle(&|_, host| Some(host.steal_ratio)),
         neighbour: neighbours::busiest(hosts.iter().map(|(_, host)| *host)),
         drops_per_s: middle(&|tick, host| {

@@ -148,12 +148,16 @@ fn processors(case: &Case, tier: &Tier, lines: &mut Vec<Line>) {
         lines.push((Subject::Processors, text));
     }
     let quota = of_tier(case, tier, "CPU quota");
-    if tier.high.quota.is_none() {
-        lines.push((Subject::Quota, format!("{quota}: none is set")));
-    } else if tier.high.throttled < 0.1 {
-        let throttled = percent(tier.high.throttled);
-        let text = format!("{quota}: throttled in {throttled} of periods");
-        lines.push((Subject::Quota, text));
+    match tier.high.quota {
+        None if tier.high.has_group => {
+            lines.push((Subject::Quota, format!("{quota}: none is set")));
+        }
+        Some(_) if tier.high.throttled < 0.1 => {
+            let throttled = percent(tier.high.throttled);
+            let text = format!("{quota}: throttled in {throttled} of periods");
+            lines.push((Subject::Quota, text));
+        }
+        _ => {}
     }
 }
 
@@ -161,22 +165,29 @@ fn storage(case: &Case, tier: &Tier, lines: &mut Vec<Line>) {
     let waiting = tier.high.state(ThreadState::Disk);
     if waiting < 0.2 {
         let text = format!(
-            "{}: {} threads wait for it, pressure {}",
+            "{}: {} threads wait for it{}",
             of_tier(case, tier, "disk"),
             three_digits(waiting),
-            percent(case.host_high.psi_io)
+            pressure(case.host_high.psi_io)
         );
         lines.push((Subject::Disk, text));
     }
     if tier.high.major_faults_per_s < 5.0 {
         let text = format!(
-            "{}: {} major faults per second, pressure {}",
+            "{}: {} major faults per second{}",
             of_tier(case, tier, "memory"),
             three_digits(tier.high.major_faults_per_s),
-            percent(case.host_high.psi_memory)
+            pressure(case.host_high.psi_memory)
         );
         lines.push((Subject::Memory, text));
     }
+}
+
+/// `, pressure 3 %`, where the kernel tells.
+fn pressure(told: Option<f64>) -> String {
+    told.map_or(String::new(), |share| {
+        format!(", pressure {}", percent(share))
+    })
 }
 
 /// The highest share of attempts that ended so where the system had given way.
@@ -186,10 +197,10 @@ fn worst(case: &Case, outcomes: &[Outcome]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// A connection that nobody takes waits in the accept queue, or ends without an answer.
+/// A connection that nobody takes waits in the accept queue, or ends without an answer. A queue that nobody looked at is not empty.
 fn slots(case: &Case, tier: &Tier) -> Option<Line> {
     let worst = worst(case, &NO_ANSWER);
-    let queue = tier.high.accept_queue;
+    let queue = tier.high.accept_queue?;
     let drops = case.host_high.drops_per_s;
     (worst < HARDLY_ANY && queue < 1.0 && drops < 1.0).then(|| {
         let text = format!(

@@ -121,6 +121,8 @@ pub(crate) struct TierFacts {
     /// Cores that the processes may use: affinity, within the host.
     pub(crate) cores: f64,
     pub(crate) quota: Option<f64>,
+    /// A control group of its processes could be read: no quota is none then.
+    pub(crate) has_group: bool,
     /// Share of the quota's periods that were throttled.
     pub(crate) throttled: f64,
     pub(crate) memory_share: Option<f64>,
@@ -134,7 +136,8 @@ pub(crate) struct TierFacts {
     /// Share of ticks in which connections waited to be accepted; and in which the queue was full.
     pub(crate) accept_waits: f64,
     pub(crate) accept_full: f64,
-    pub(crate) accept_queue: f64,
+    /// Absent where no listener was seen.
+    pub(crate) accept_queue: Option<f64>,
     pub(crate) files_share: Option<f64>,
     /// Where the requests of its connections were, all its ports together; `None` where the kernel does not tell.
     pub(crate) waits: Option<WaitSample>,
@@ -346,6 +349,7 @@ fn out(ticks: &[(&Tick, &TierTick)]) -> Option<BTreeMap<u16, f64>> {
 
 fn add_group(facts: &mut TierFacts, seen: &[(&&Tick, &TierTick)]) {
     let groups = || seen.iter().flat_map(|(_, at)| &at.cgroups);
+    facts.has_group = groups().next().is_some();
     facts.quota = groups().filter_map(|g| g.quota_cores).reduce(f64::min);
     let periods: u64 = groups().map(|g| g.periods).sum();
     let throttled: u64 = groups().map(|g| g.throttled_periods).sum();
@@ -376,7 +380,7 @@ fn add_listener(facts: &mut TierFacts, seen: &[(&&Tick, &TierTick)]) {
     };
     facts.established = middle(&|l| l.established);
     facts.unread = middle(&|l| l.unread);
-    facts.accept_queue = middle(&|l| l.accept_queue).unwrap_or(0.0);
+    facts.accept_queue = middle(&|l| l.accept_queue);
     facts.accept_waits = share(&|l| l.accept_queue > 0);
     facts.accept_full =
         share(&|l| l.accept_queue_max > 0 && l.accept_queue * 10 >= l.accept_queue_max * 9);

@@ -23,6 +23,8 @@ const USUAL: [&str; 12] = [
 ];
 /// Threads all start within the ramp-up; where fewer than this share of samples saw most of them, they kept changing.
 const HELD_SHARE: f64 = 0.5;
+/// Before the class of what went wrong, where no answer came.
+const SILENT: &str = "Non HTTP response code: ";
 /// A parent that sums up its children says so.
 const TRANSACTION: &str = "Number of samples in transaction";
 
@@ -43,7 +45,7 @@ pub(super) fn is_bare_csv(text: &str) -> bool {
         row.first().is_some_and(|stamp| stamp.len() == 13)
             && is_number(0)
             && is_number(1)
-            && row.get(7).or(row.get(6)).is_some_and(is_flag)
+            && row.get(7).is_some_and(is_flag)
     })
 }
 
@@ -180,14 +182,14 @@ impl Log {
                 figures.accepted_count += u64::from(status == Ok(202));
             }
             (false, Ok(status)) if status >= 400 => figures.answer(status, 1),
-            // An answer that an assertion refused.
-            (false, Ok(_)) => figures.failures.other_answers += 1,
-            (false, Err(_)) => {
-                let kind = sample.status.trim_start_matches("Non HTTP response code: ");
+            (false, Err(_)) if sample.status.is_empty() || sample.status.starts_with(SILENT) => {
+                let kind = sample.status.trim_start_matches(SILENT);
                 let kind = kind.rsplit('.').next().unwrap_or_default();
                 let kind = if kind.is_empty() { "no answer" } else { kind };
                 figures.failures.no_answer(kind, 1);
             }
+            // An answer that an assertion refused, or what a database or a queue says: that is no silence.
+            (false, _) => figures.failures.other_answers += 1,
         }
     }
 

@@ -36,6 +36,10 @@ pub(super) fn classify(figures: &mut Figures, vus: Vus) {
     }
     if is_by_arrival_rate(figures, vus, high, is_held) {
         figures.arrivals = Arrivals::Open;
+        if vus.dropped == 0.0 {
+            let remark = "taken for arrivals at a rate by its VUs and iterations: the file does not name the executor";
+            figures.remarks.push(remark.to_owned());
+        }
         let due = vus.iterations.map(|done| done + vus.dropped);
         let seconds = figures.seconds.filter(|seconds| *seconds > 0.0);
         figures.offered_per_s = due.zip(seconds).map(|(due, seconds)| due / seconds);

@@ -27,7 +27,8 @@ pub(super) fn wrk(text: &str) -> Result<Figures, ImportError> {
 
 /// Requests are due at a rate, and timed from when they were due; the rate is on the command line alone.
 pub(super) fn wrk2(text: &str) -> Result<Figures, ImportError> {
-    let figures = read_wrk(text)?;
+    let mut figures = read_wrk(text)?;
+    without_timeouts(&mut figures);
     let mut words = text
         .lines()
         .take_while(|line| !line.contains("Running "))
@@ -36,9 +37,9 @@ pub(super) fn wrk2(text: &str) -> Result<Figures, ImportError> {
     while let Some(word) = words.next() {
         let joined = word.strip_prefix("-R").or(word.strip_prefix("--rate="));
         match joined {
-            Some("") => rate = words.next().and_then(leading),
-            Some(number) => rate = leading(number),
-            None if word == "--rate" => rate = words.next().and_then(leading),
+            Some("") => rate = words.next().and_then(metric),
+            Some(number) => rate = metric(number),
+            None if word == "--rate" => rate = words.next().and_then(metric),
             None => {}
         }
     }
@@ -49,6 +50,37 @@ pub(super) fn wrk2(text: &str) -> Result<Figures, ImportError> {
         in_flight: None,
         ..figures
     })
+}
+
+/// `10`, `2.5k`, `1M`: what the option takes.
+fn metric(text: &str) -> Option<f64> {
+    let times = match text.trim_end().chars().last()? {
+        'k' | 'K' => 1e3,
+        'm' | 'M' => 1e6,
+        'g' | 'G' => 1e9,
+        _ => 1.0,
+    };
+    leading(text).map(|number| number * times)
+}
+
+/// wrk2 looks at every connection again and again, and counts it each time that its last request is older than the timeout,
+/// also while none is due on it (issue 56 of its repository). Those are no requests.
+fn without_timeouts(figures: &mut Figures) {
+    let Some(count) = figures.failures.unanswered.remove("timeout") else {
+        return;
+    };
+    if count == 0 {
+        return;
+    }
+    figures.failures.total = figures
+        .failures
+        .total
+        .map(|total| total.saturating_sub(count));
+    let answered = figures.attempts.zip(figures.failures.total);
+    figures.counted_successes = answered.and_then(|(all, failed)| all.checked_sub(failed));
+    figures.remarks.push(format!(
+        "{count} timeouts are left out: wrk2 counts connections again and again, idle ones too, and not requests"
+    ));
 }
 
 /// Answers with an error status are counted together, failures on sockets by kind; times are those of answers.
@@ -189,7 +221,28 @@ fn read_hey(text: &str, tool: Tool) -> Result<Figures, ImportError> {
     }
     figures.attempts = Some(attempts);
     figures.failures.add_up();
+    if tool == Tool::Hey {
+        with_all_answers(&mut figures, attempts);
+    }
     Ok(figures)
+}
+
+/// Answers whose status and time hey keeps. Those beyond are counted in its rate, and in its sum of times, which it then divides by
+/// those that it kept.
+const HEY_KEEPS: u64 = 1_000_000;
+
+fn with_all_answers(figures: &mut Figures, listed: u64) {
+    let all = figures.reported_per_s.zip(figures.seconds);
+    let all = all.map_or(0, |(per_s, seconds)| (per_s * seconds).round() as u64);
+    if listed < HEY_KEEPS || all <= listed + listed / 1000 {
+        return;
+    }
+    figures.attempts = Some(all);
+    figures.failures.total = None;
+    figures.all.mean = None;
+    figures.remarks.push(format!(
+        "hey lists the status of {listed} of {all} attempts and divides by these: how many failed and the average are not known"
+    ));
 }
 
 /// `[200] 1000 responses` or `[12] connection refused`.

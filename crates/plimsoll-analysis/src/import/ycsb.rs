@@ -133,7 +133,10 @@ fn finished(
     let is_failed = |name: &str| name.ends_with("-FAILED") || name.ends_with("_ERROR");
     // The same operations, timed from when they were due.
     let is_intended = |name: &str| name.starts_with("Intended-") || name.starts_with("INTENDED");
-    let is_apart = |name: &str| is_intended(name) || name == "CLEANUP" || name == "TOTAL";
+    // A read and an update that count by themselves, too: the three are one operation.
+    let is_both = |name: &str| name == "READ-MODIFY-WRITE" || name == "READ_MODIFY_WRITE";
+    let is_apart =
+        |name: &str| is_intended(name) || is_both(name) || name == "CLEANUP" || name == "TOTAL";
     let whole = operations.get("TOTAL").map(|total| total.times.clone());
     let mut figures = Figures {
         tool: Tool::Ycsb,
@@ -158,13 +161,19 @@ fn finished(
             attempts += count;
             continue;
         }
-        failed += operation.refused;
-        attempts += count.max(operation.refused);
+        // Newer versions have them once more, under a name of their own, and not among the operations.
+        let is_named = operations.contains_key(format!("{name}-FAILED").as_str());
+        let refused = if is_named { 0 } else { operation.refused };
+        failed += refused;
+        attempts += count.max(refused);
         sum = sum
             .zip(operation.times.mean)
             .map(|(sum, mean)| sum + mean * count as f64);
         kinds.push(operation);
     }
+    let both = operations.iter().filter(|(name, _)| is_both(name));
+    let both: u64 = both.filter_map(|(_, operation)| operation.count).sum();
+    attempts -= both.min(attempts);
     let field = "Operations";
     if attempts == 0 || figures.seconds.is_none() {
         return Err(ImportError::Missing { tool: TOOL, field });
@@ -183,6 +192,7 @@ fn finished(
         }
     }
     let done: u64 = kinds.iter().filter_map(|one| one.count).sum();
+    let done = done.saturating_sub(both);
     figures.all.mean = figures
         .all
         .mean

@@ -1,5 +1,7 @@
 //! A comparison in words and figures, as every rendering shows it.
 
+use std::collections::BTreeSet;
+
 use plimsoll_core::Nanos;
 use plimsoll_core::comparison::{
     Change, Comparison, Contrast, Design, Figure, History, Interval, MetricRow, Mismatch,
@@ -101,7 +103,8 @@ pub fn headline(comparison: &Comparison) -> String {
         .primaries()
         .filter(|contrast| Some(&contrast.baseline) == first)
         .flat_map(|contrast| {
-            let (worse, unclear) = guards(contrast, comparison);
+            let worse = worse_guards(contrast, comparison);
+            let unclear = unclear_guards(contrast, comparison);
             let answer = Some(sentence(contrast, comparison));
             match contrast.standing {
                 Standing::Worse => [answer, worse, unclear],
@@ -109,6 +112,7 @@ pub fn headline(comparison: &Comparison) -> String {
             }
         })
         .flatten()
+        .chain(without_primary(comparison))
         .collect();
     if let Some(stopped) = comparison.stopped {
         return format!(
@@ -126,25 +130,60 @@ pub fn headline(comparison: &Comparison) -> String {
     against.join(" ")
 }
 
-/// What the guarded figures of the same two variants add: in what the variant is worse, and what is not clear where the primary
-/// figure is equivalent.
-fn guards(primary: &Contrast, comparison: &Comparison) -> (Option<String>, Option<String>) {
-    let of = |standing| -> Vec<String> {
-        let same = comparison.guards().filter(|contrast| {
-            contrast.variant == primary.variant && contrast.baseline == primary.baseline
-        });
-        same.filter(|contrast| contrast.standing == standing)
-            .map(measured)
-            .collect()
+/// The guarded figures of the same two variants.
+fn guards_of<'c>(
+    one: &'c Contrast,
+    comparison: &'c Comparison,
+) -> impl Iterator<Item = &'c Contrast> {
+    comparison
+        .guards()
+        .filter(|contrast| contrast.variant == one.variant && contrast.baseline == one.baseline)
+}
+
+/// In what guarded figures the variant is worse.
+fn worse_guards(one: &Contrast, comparison: &Comparison) -> Option<String> {
+    let worse: Vec<String> = guards_of(one, comparison)
+        .filter(|contrast| contrast.standing == Standing::Worse)
+        .map(measured)
+        .collect();
+    let (b, a) = (quoted(&one.variant), quoted(&one.baseline));
+    (!worse.is_empty()).then(|| format!("{b} is worse than {a} in {}.", worse.join(" and ")))
+}
+
+/// What is not clear in them where the primary figure is equivalent.
+fn unclear_guards(primary: &Contrast, comparison: &Comparison) -> Option<String> {
+    let mut unclear: Vec<String> = guards_of(primary, comparison)
+        .filter(|contrast| contrast.standing == Standing::Inconclusive)
+        .map(measured)
+        .collect();
+    let is_compared = |figure: &&Figure| {
+        let mut guards = guards_of(primary, comparison);
+        guards.any(|contrast| contrast.figure == **figure)
     };
-    let (b, a) = (quoted(&primary.variant), quoted(&primary.baseline));
-    let worse = of(Standing::Worse);
-    let worse =
-        (!worse.is_empty()).then(|| format!("{b} is worse than {a} in {}.", worse.join(" and ")));
-    let unclear = of(Standing::Inconclusive);
-    let unclear = (primary.standing == Standing::Equivalent && !unclear.is_empty())
-        .then(|| format!("Not clear is {}.", unclear.join(", ")));
-    (worse, unclear)
+    let missing = comparison
+        .guarded
+        .iter()
+        .filter(|figure| !is_compared(figure));
+    unclear.extend(missing.map(|figure| format!("{figure} (not compared)")));
+    (primary.standing == Standing::Equivalent && !unclear.is_empty())
+        .then(|| format!("Not clear is {}.", unclear.join(", ")))
+}
+
+/// Of variants that have not the primary figure, or have it where the first has not: in what they are worse, which decides.
+fn without_primary(comparison: &Comparison) -> Vec<String> {
+    let first = comparison.variants.first().map(|variant| &variant.name);
+    let has_primary = |one: &Contrast| {
+        comparison
+            .primaries()
+            .any(|primary| primary.variant == one.variant && primary.baseline == one.baseline)
+    };
+    let mut said = BTreeSet::new();
+    comparison
+        .guards()
+        .filter(|one| Some(&one.baseline) == first && !has_primary(one))
+        .filter(|one| said.insert(&one.variant))
+        .filter_map(|one| worse_guards(one, comparison))
+        .collect()
 }
 
 /// `p99 over attempts +100 % (+90 % to +110 %)`

@@ -357,23 +357,18 @@ fn held(view: &View, verdict: &Verdict) -> Option<String> {
 
 fn gives_way(verdict: &Verdict) -> Option<String> {
     let limit = verdict.limit.as_ref()?;
-    let sure = match limit.confidence {
-        Confidence::Unknown => return Some("What gives way first is unknown.".to_owned()),
-        Confidence::Suspected => " (suspected)",
-        Confidence::Supported | Confidence::Confirmed => "",
-    };
-    match limit.cause {
-        Cause::Unknown => Some("What gives way first is unknown.".to_owned()),
-        Cause::NotReached => None,
-        cause => {
-            let place = limit.process.as_deref().or(limit.tier.as_deref());
-            let place = place.map_or(String::new(), |place| format!(", {place}"));
-            Some(format!(
-                "What gives way first is {}{place}{sure}.",
-                cause.noun()
-            ))
+    let sure = match (limit.cause, limit.confidence) {
+        (Cause::NotReached, _) => return None,
+        (Cause::Unknown, _) | (_, Confidence::Unknown) => {
+            return Some("What gives way first is unknown.".to_owned());
         }
-    }
+        (_, Confidence::Suspected) => " (suspected)",
+        (_, Confidence::Supported | Confidence::Confirmed) => "",
+    };
+    let place = limit.process.as_deref().or(limit.tier.as_deref());
+    let place = place.map_or(String::new(), |place| format!(", {place}"));
+    let noun = limit.cause.noun();
+    Some(format!("What gives way first is {noun}{place}{sure}."))
 }
 
 fn stalls(verdict: &Verdict) -> Option<String> {

@@ -123,6 +123,39 @@ fn what_differs_comes_before_the_answer_in_every_rendering() {
     }
 }
 
+/// B failed too often to have a p99 of answers: it is worse by that, and the headline says so as the exit code does.
+#[test]
+fn a_variant_without_the_primary_figure_is_worse_by_its_guards() {
+    let mut comparison = sample();
+    comparison.primary = Some(Figure::P95);
+    comparison
+        .contrasts
+        .retain(|contrast| contrast.figure == Figure::Failures);
+    for (name, text) in renderings(&comparison) {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("‘B’ is worse than ‘A’"), "{name}: {words}");
+        assert!(!words.contains("No verdict"), "{name}: {words}");
+    }
+}
+
+/// What is equivalent in goodput and was not compared in p99 says that.
+#[test]
+fn a_guarded_figure_that_was_not_compared_is_named() {
+    let mut comparison = sample();
+    comparison.standing = Standing::Inconclusive;
+    comparison.contrasts = vec![contrast(
+        Figure::Goodput,
+        (1000.0, 1001.0),
+        Standing::Equivalent,
+    )];
+    for (name, text) in renderings(&comparison) {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = format!("{} (not compared)", Figure::P99);
+        assert!(words.contains("Not clear is"), "{name}: {words}");
+        assert!(words.contains(&said), "{name}: {words}");
+    }
+}
+
 #[test]
 fn the_terminal_fits_in_a_hundred_columns() {
     let text = terminal::comparison(&sample(), &Style::default());

@@ -31,7 +31,6 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
 fn of_folder(args: &Args, folder: &Path) -> Result<Exit> {
     let (mut pages, mut documents, mut valid) = (String::new(), Vec::new(), true);
     for path in records::files(folder)? {
-        // Beside records lie pages and logs.
         if !records::is_record(&path) && !is_result(&path)? {
             continue;
         }
@@ -58,11 +57,19 @@ fn of_folder(args: &Args, folder: &Path) -> Result<Exit> {
     Ok(exit_of(valid))
 }
 
-/// Whether another tool wrote it; one that is cut off or wrong is told as if it had been named.
+/// Whether another tool wrote it; one that is cut off or wrong is told as if it had been named. Beside results lie pages and logs,
+/// and files of the same tool that are no result: those are said.
 fn is_result(path: &Path) -> Result<bool> {
-    let bytes = std::fs::read(path).with_context(|| format!("open {}", path.display()))?;
-    let read = import::read(&bytes);
-    Ok(!matches!(read, Err(ImportError::Unknown)))
+    let shown = path.display();
+    let bytes = std::fs::read(path).with_context(|| format!("open {shown}"))?;
+    match import::read(&bytes) {
+        Err(ImportError::Unknown) => Ok(false),
+        Err(error @ ImportError::Refused { .. }) => {
+            output::progress(&format!("{shown} is left out: {error}"));
+            Ok(false)
+        }
+        Ok(_) | Err(_) => Ok(true),
+    }
 }
 
 fn audited(args: &Args, path: &Path) -> Result<(Vec<Gate>, String)> {

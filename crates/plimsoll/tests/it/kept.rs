@@ -85,6 +85,9 @@ fn explain_audit_and_report_take_a_folder() {
     let export = "{\"root_group\":{},\"metrics\":{\"http_reqs\":{\"count\":100,\"rate\":100},\
                   \"http_req_failed\":{\"passes\":0}}}";
     std::fs::write(folder.file("all/k6.json"), export).unwrap();
+    // Locust writes it beside its results.
+    let failures = "Method,Name,Error,Occurrences,First Seen,Last Seen\nGET,/,boom,3,,\n";
+    std::fs::write(folder.file("all/locust_failures.csv"), failures).unwrap();
     let (_, stdout, stderr) = plimsoll(&folder, &["explain", "all"]);
     for part in [
         "== all/two.jsonl",
@@ -106,6 +109,10 @@ fn explain_audit_and_report_take_a_folder() {
     ] {
         assert!(stdout.contains(part), "{part}: {stdout}{stderr}");
     }
+    assert!(
+        stderr.contains("locust_failures.csv is left out"),
+        "{stderr}"
+    );
     assert!(
         !stdout.contains("notes.txt") && !stdout.contains(".html"),
         "{stdout}"

@@ -41,12 +41,12 @@ pub(super) fn memory(case: &Case, tier: &Tier) -> Option<Finding> {
     }
     let (high, low) = (&case.host_high, &case.host_low);
     let faults = tier.high.major_faults_per_s;
-    let pressed = low.seen(|host| host.psi_memory);
-    let presses = high.psi_memory >= 0.1 && pressed.is_some_and(|low| high.psi_memory >= 2.0 * low);
+    let pressure = high.psi_memory.unwrap_or(0.0);
+    let presses = pressure >= 0.1 && low.psi_memory.is_some_and(|low| pressure >= 2.0 * low);
     let faulted = tier.before(|low| low.major_faults_per_s);
     let rises = faults >= 20.0 && faulted.is_some_and(|low| faults >= 2.0 * low);
     if presses && rises {
-        let text = format!("memory pressure {} of the time", percent(high.psi_memory));
+        let text = format!("memory pressure {} of the time", percent(pressure));
         finding.signal(Signal::Pressure, text);
         let text = format!("{} major faults per second", three_digits(faults));
         finding.signal(Signal::Faults, text);
@@ -85,8 +85,8 @@ pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
     if finding.evidence.is_empty() {
         return None;
     }
-    let high = case.host_high.psi_io;
-    let low = case.host_low.seen(|host| host.psi_io);
+    let high = case.host_high.psi_io.unwrap_or(0.0);
+    let low = case.host_low.psi_io;
     if high >= 0.2 && low.is_none_or(|low| high >= 1.3 * low) {
         finding.signal(
             Signal::Pressure,

@@ -207,6 +207,43 @@ fn an_accept_queue_that_overflowed_is_not_ruled_out() {
     assert!(!says_slots(&record));
 }
 
+/// A group that could not be read may have a quota, a queue nobody looked at may be full, and a kernel without pressure has said
+/// nothing of it.
+#[test]
+fn what_nobody_looked_at_is_not_ruled_out() {
+    let lines = |record: &Record| explained(record).limit.ruled_out;
+    let says = |record: &Record, subject: &str| {
+        let lines = lines(record);
+        lines.into_iter().find(|line| line.starts_with(subject))
+    };
+    let mut record = sick(&service(pinned));
+    assert_eq!(says(&record, "CPU quota"), None);
+    let disk = says(&record, "disk").unwrap();
+    assert!(disk.contains("pressure"), "{disk}");
+    for observation in &mut record.observations {
+        if let Seen::Host(host) = &mut observation.seen {
+            host.psi_io_some_ratio = None;
+        }
+    }
+    let disk = says(&record, "disk").unwrap();
+    assert!(!disk.contains("pressure"), "{disk}");
+    record
+        .observations
+        .retain(|observation| !matches!(observation.seen, Seen::Listener(_)));
+    assert_eq!(says(&record, "connection slots"), None);
+    let ends = record.windows.iter().map(plimsoll_core::Window::end_ns);
+    for at_ns in ends.collect::<Vec<_>>() {
+        record.push(Line::Observation(Observation {
+            at_ns,
+            length_ns: Nanos::from_secs(1),
+            tier: "target".to_owned(),
+            seen: Seen::Cgroup(CgroupSample::default()),
+        }));
+    }
+    let quota = says(&record, "CPU quota");
+    assert_eq!(quota.as_deref(), Some("CPU quota: none is set"));
+}
+
 /// A peak that the search counts a little lower, for it counts what was in time, is one peak on the page.
 #[test]
 fn search_and_explanation_show_one_peak() {

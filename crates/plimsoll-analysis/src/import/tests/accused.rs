@@ -39,6 +39,25 @@ fn wrks_corrected_mean_is_not_held_against_littles_law() {
     );
 }
 
+/// Of a hundred connections for ten requests a second most are idle, and wrk2 calls each of them late every two seconds.
+#[test]
+fn wrk2s_idle_connections_are_no_failures() {
+    let text = "$ wrk2 -t2 -c100 -d60s -R2.5k http://127.0.0.1:8080/\n\
+        Running 1m test @ http://127.0.0.1:8080/\n  2 threads and 100 connections\n\
+        Thread calibration: mean lat.: 0.549ms, rate sampling interval: 10ms\n  Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency     1.15ms  361.00us   3.63ms   66.44%\n\
+        600 requests in 1.00m, 125.39KB read\n  Socket errors: connect 0, read 1, write 0, timeout 2178\n\
+        Requests/sec:     10.00\nTransfer/sec:      2.09KB\n";
+    let figures = read(text.as_bytes()).unwrap();
+    assert_eq!(figures.offered_per_s, Some(2_500.0));
+    assert_eq!(
+        (figures.attempts, figures.failures.total),
+        (Some(601), Some(1))
+    );
+    assert_eq!(figures.goodput_per_s(), Some(10.0));
+    let said = figures.remarks.iter().any(|remark| remark.contains("2178"));
+    assert!(said, "{:?}", figures.remarks);
+}
+
 #[test]
 fn wrk2_is_an_open_loop() {
     let figures = fixture!("wrk2.txt").unwrap();
@@ -318,6 +337,13 @@ fn bytes_of_failures_are_not_those_of_successes() {
         "2 KB a failure"
     );
     assert_eq!(work(&summary(0, 780_000)), GateState::Fail);
+    // And a success did not shrink because the failures are gone.
+    let fixed = audit(
+        &baseline,
+        Some(&summary(100, 780_000)),
+        &Declared::default(),
+    );
+    assert_eq!(gate(&fixed, 3).state, GateState::Unknown);
     assert_eq!(
         work(&summary(1, 780_000)),
         GateState::Fail,

@@ -167,6 +167,52 @@ fn gatling_and_locust_say_which_file_to_give() {
     assert_eq!(figures.failures.without_answer(), Some(1), "{figures:?}");
 }
 
+/// A pool of a database that gave none in time, and a statement that it refused: neither is a silent server.
+#[test]
+fn a_code_of_a_database_is_an_answer() {
+    let row = |code: &str| format!("1700000000000,12,q,{code},,t 1-1,text,false,,10,1,1\n");
+    let names = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage,bytes,grpThreads,allThreads\n";
+    let text = format!(
+        "{names}{}{}{}",
+        row("null 0"),
+        row("42P01 0"),
+        row("Non HTTP response code: java.net.ConnectException")
+    );
+    let figures = read(text.as_bytes()).unwrap();
+    assert_eq!(figures.failures.total, Some(3));
+    assert_eq!(figures.failures.without_answer(), Some(1), "{figures:?}");
+    // Seven columns are not the usual ones.
+    let short = "1700000000000,12,q,200,OK,t 1-1,true\n";
+    assert!(read(short.as_bytes()).is_err());
+}
+
+/// hey keeps the status of a million answers and counts the others in its rate alone.
+#[test]
+fn what_hey_does_not_list_is_not_taken_for_nothing() {
+    let text = "\nSummary:\n  Total:\t10.0000 secs\n  Slowest:\t0.1000 secs\n  Fastest:\t0.0001 secs\n  \
+        Average:\t0.0500 secs\n  Requests/sec:\t500000.0000\n\nStatus code distribution:\n  [200]\t1000000 responses\n";
+    let figures = read(text.as_bytes()).unwrap();
+    assert_eq!(figures.attempts, Some(5_000_000));
+    assert_eq!((figures.goodput_per_s(), figures.all.mean), (None, None));
+    let whole = text.replace("500000.0000", "100000.0000");
+    assert_eq!(read(whole.as_bytes()).unwrap().goodput_per_s(), Some(1e5));
+}
+
+/// YCSB writes a failed read under two names, and what is read and updated as one is three operations in its list.
+#[test]
+fn ycsb_counts_no_operation_twice() {
+    let counts = |rows: &str| {
+        let text = format!("YCSB Client 0.17.0\n[OVERALL], RunTime(ms), 1000\n{rows}");
+        let figures = read(text.as_bytes()).unwrap();
+        (figures.attempts, figures.failures.total)
+    };
+    let failed = "[READ], Operations, 900\n[READ], Return=OK, 900\n[READ], Return=ERROR, 100\n[READ-FAILED], Operations, 100\n";
+    assert_eq!(counts(failed), (Some(1000), Some(100)));
+    let both = "[READ], Operations, 1000\n[READ], Return=OK, 1000\n[UPDATE], Operations, 500\n[UPDATE], Return=OK, 500\n\
+        [READ-MODIFY-WRITE], Operations, 500\n";
+    assert_eq!(counts(both), (Some(1000), Some(0)));
+}
+
 /// Percentiles of operations cannot be averaged, so there are none of everything.
 #[test]
 fn operations_apart_have_no_percentile_together() {

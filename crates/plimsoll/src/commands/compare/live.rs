@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context as _, Result, bail};
 use plimsoll_analysis::compare;
 use plimsoll_core::Nanos;
-use plimsoll_core::comparison::{Design, Stopped};
+use plimsoll_core::comparison::{Design, Figure, Stopped};
 use plimsoll_report::view::comparison as words;
 
 use super::series::{BETWEEN, Series, Target};
-use super::{Pairing, conclude, judged, order, play, script};
+use super::{Pairing, conclude, judged, order, percentile, play, script};
 use crate::args::Args;
 use crate::exit::Exit;
 use crate::form::Form;
@@ -92,16 +92,6 @@ pub(super) fn execute(args: &Args) -> Result<Exit> {
 fn series(args: &Args) -> Result<Series> {
     let texts = texts(args)?;
     let count = texts.len();
-    let comparisons = count * (count - 1) / 2;
-    // A search has its capacity alone; runs of a set load are guarded in other figures, which are corrected together.
-    let figures = if args.compare.find {
-        1
-    } else {
-        // The failed checks of a script are one more.
-        compare::GUARDED_MOST + usize::from(args.form == Some(Form::Script))
-    };
-    let needed = || compare::runs_needed(Design::Paired, comparisons * figures, compare::ALPHA);
-    let pairs = args.compare.pairs.unwrap_or_else(needed);
     let seed = args.seed();
     let targets = texts.into_iter().enumerate().map(|(index, text)| {
         let name = match (args.compare.aa, index) {
@@ -114,6 +104,10 @@ fn series(args: &Args) -> Result<Series> {
     if !args.compare.aa {
         refuse_same(&targets)?;
     }
+    let comparisons = count * (count - 1) / 2;
+    let figures = figures_corrected(args, &targets[0]);
+    let needed = || compare::runs_needed(Design::Paired, comparisons * figures, compare::ALPHA);
+    let pairs = args.compare.pairs.unwrap_or_else(needed);
     let default = || output::fresh_folder("plimsoll-compare");
     Ok(Series {
         order: order::drawn(count, pairs + pairs.div_ceil(RESERVE), seed),
@@ -123,6 +117,18 @@ fn series(args: &Args) -> Result<Series> {
         seed,
         page: None,
     })
+}
+
+/// A search has its capacity alone; runs of a set load are guarded in other figures, which are corrected together.
+fn figures_corrected(args: &Args, target: &Target) -> usize {
+    if args.compare.find {
+        return 1;
+    }
+    let objectives = target.first.test.objectives();
+    let percentile = objectives.map_or(Figure::P99, percentile);
+    // The failed checks of a script are one more.
+    let has_checks = usize::from(args.form == Some(Form::Script));
+    compare::guarded_most(args.compare.primary, percentile) + has_checks
 }
 
 fn target(args: &Args, name: String, text: String, seed: u64) -> Result<Target> {

@@ -103,8 +103,11 @@ pub(super) fn history(args: &Args) -> Result<Exit> {
         Format::Text => terminal::history(&history, &style(None)),
     });
     let last = history.changes.last().map(|change| change.standing);
+    let is_undecided = history.changes.is_empty() && history.detectable.is_none();
     Ok(match (last, args.compare.fail_on) {
         (Some(Standing::Worse), FailOn::Worse | FailOn::Inconclusive) => Exit::Worse,
+        // So few runs show no change, however large.
+        _ if is_undecided && args.compare.fail_on == FailOn::Inconclusive => Exit::Inconclusive,
         _ => Exit::Passed,
     })
 }

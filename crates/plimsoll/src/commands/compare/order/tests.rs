@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_analysis::compare::{
-    ALPHA, GUARDED_MOST, MARGIN_RATIO, Question, SHARE_MARGIN, compare, is_scattered, runs_needed,
+    ALPHA, MARGIN_RATIO, Question, SHARE_MARGIN, compare, guarded_most, is_scattered, runs_needed,
 };
 use plimsoll_core::comparison::{Design, Figure, NamedFigures, Run, Standing, Variant};
 
@@ -90,7 +90,7 @@ const NOISES: [(&str, Noise); 12] = [
 
 /// Played as by default: seven pairs, and up to three more if they scatter. B's p99 is `p99` times that of A, its p50 `p50` times.
 fn judged((p50, p99): (f64, f64), noise: Noise, seed: u64) -> Standing {
-    let planned = runs_needed(Design::Paired, GUARDED_MOST, ALPHA);
+    let planned = runs_needed(Design::Paired, guarded_most(None, Figure::P99), ALPHA);
     let (mut rng, mut state) = (Rng::new(seed, 41), 0.0);
     let mut variants = ["A", "B"].map(|name| Variant {
         name: name.to_owned(),
