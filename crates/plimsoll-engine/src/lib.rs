@@ -27,4 +27,4 @@ pub use crew::CrewError;
 pub use options::{Options, OptionsError, Origin, Places};
 pub use recorder::Listed;
 pub use runner::EngineRunner;
-pub use template::{Rows, TemplateError};
+pub use template::{Rows, check_templates};

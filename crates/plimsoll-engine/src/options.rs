@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use crate::recorder::Listed;
 use crate::source::Turn;
-use crate::template::{Rows, Template, TemplateError};
+use crate::template::{Misplaced, Rows, Template};
 
 /// Why a URL cannot be loaded.
 #[derive(Debug, Error)]
@@ -26,8 +26,9 @@ pub enum OptionsError {
     Header(#[from] HeaderError),
     #[error(transparent)]
     Tls(#[from] TlsError),
-    #[error(transparent)]
-    Template(#[from] TemplateError),
+    /// Which request, then what.
+    #[error("{0}: {1}")]
+    Template(String, Misplaced),
 }
 
 /// How requests go over HTTP/2.
@@ -313,7 +314,10 @@ fn makers(
         let template = if url.variation.literal {
             None
         } else {
-            Template::of(request, places.rows.as_ref())?
+            Template::of(request, places.rows.as_ref()).map_err(|error| {
+                let named = format!("{} {}", request.method, request.url);
+                OptionsError::Template(named, error)
+            })?
         };
         let target = Arc::new(endpoint.target.clone());
         let same = |origin: &Origin| origin.endpoint.target.is_same_origin(&target);

@@ -19,7 +19,9 @@ pub enum TemplateError {
     Unknown(String),
     #[error("`{{{{{0}}}}}`: a range is written FIRST..LAST, such as 1..6")]
     Range(String),
-    #[error("`{{{{row.{0}}}}}` needs a file of rows: say --rows FILE.csv")]
+    #[error(
+        "`{{{{row.{0}}}}}` needs a file of rows: say --rows FILE.csv, or `rows` in a file of requests"
+    )]
     NoRows(String),
     #[error("the rows have no column `{0}`; they have {1}")]
     Column(String, String),
@@ -31,6 +33,26 @@ pub enum TemplateError {
         "row {row}, column `{column}`: a line break or control character cannot stand in a header"
     )]
     Header { row: usize, column: String },
+}
+
+/// A template that is wrong, and which part of the request it stands in.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{part}: {error}")]
+pub struct Misplaced {
+    /// `url`, `headers` or `body`.
+    pub part: &'static str,
+    pub error: TemplateError,
+}
+
+impl TemplateError {
+    fn of(part: &'static str) -> impl Fn(Self) -> Misplaced {
+        move |error| Misplaced { part, error }
+    }
+}
+
+/// Whether the templates of a request can be filled.
+pub fn check_templates(request: &Request, rows: Option<&Arc<Rows>>) -> Result<(), Misplaced> {
+    Template::of(request, rows).map(|_| ())
 }
 
 /// Rows of a table, all of the same length.
@@ -84,17 +106,17 @@ impl Template {
     pub(crate) fn of(
         request: &Request,
         rows: Option<&Arc<Rows>>,
-    ) -> Result<Option<Self>, TemplateError> {
+    ) -> Result<Option<Self>, Misplaced> {
         let columns = rows.map(|rows| rows.columns.as_slice());
-        let parse = |text: &[u8]| Text::parse(text, columns);
+        let parse = |part, text: &[u8]| Text::parse(text, columns).map_err(TemplateError::of(part));
         let template = Self {
-            url: parse(request.url.as_bytes())?.written(Written::Percent),
+            url: parse("url", request.url.as_bytes())?.written(Written::Percent),
             headers: request
                 .headers
                 .iter()
-                .map(|(name, value)| Ok((name.clone(), parse(value.as_bytes())?)))
-                .collect::<Result<_, TemplateError>>()?,
-            body: parse(&request.body)?.in_body(content_type(request)),
+                .map(|(name, value)| Ok((name.clone(), parse("headers", value.as_bytes())?)))
+                .collect::<Result<_, Misplaced>>()?,
+            body: parse("body", &request.body)?.in_body(content_type(request)),
             rows: rows.cloned(),
         };
         let texts = template.headers.iter().map(|(_, text)| text);
@@ -106,10 +128,12 @@ impl Template {
         }
         let authority = request.url.split('/').take(3).collect::<Vec<_>>().join("/");
         if authority.contains("{{") || request.method.contains("{{") {
-            return Err(TemplateError::Place(request.url.clone()));
+            let error = TemplateError::Place(request.url.clone());
+            return Err(TemplateError::of("url")(error));
         }
         for text in texts {
-            template.check_header(text)?;
+            let checked = template.check_header(text);
+            checked.map_err(TemplateError::of("headers"))?;
         }
         Ok(Some(template))
     }

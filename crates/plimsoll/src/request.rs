@@ -6,9 +6,10 @@ mod targets;
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use plimsoll_core::test::{Http, Request, Url, Variation};
+use plimsoll_core::test::{Http, Request, RequestMix, Url, Variation};
 use plimsoll_engine::{Places, Rows};
 use plimsoll_net::proxy::{Proxies, basic};
 use plimsoll_net::resolve::{Family, Ways};
@@ -29,17 +30,20 @@ pub(crate) struct Asked {
 /// `text` is a URL, a file of requests by name, or `@FILE` with the targets in it; `@-` reads them from standard input.
 pub(crate) fn asked(args: &RequestArgs, text: &str) -> Result<Asked> {
     let text = text.trim();
-    let (mut requests, mix, rows_of_file) = match text.strip_prefix('@') {
+    let Listed {
+        mut requests,
+        mix,
+        rows,
+    } = match text.strip_prefix('@') {
         None if form::is_file(OsStr::new(text)) => mix::read(args, Path::new(text))?,
-        None => (vec![request(args, text)?], None, None),
-        Some(file) => (listed(args, Path::new(file))?, None, None),
+        None => Listed::alike(args, vec![request(args, text)?])?,
+        Some(file) => Listed::alike(args, targets(args, Path::new(file))?)?,
     };
     let first = requests.remove(0);
-    let rows_file = args.rows.clone().or(rows_of_file);
     let mut variation = Variation {
         requests,
         mix,
-        rows: rows_file.as_ref().map(|rows| rows.display().to_string()),
+        rows: rows.as_ref().map(|(name, _)| name.clone()),
         literal: args.no_templates,
         redirects_max: args.redirects,
         ..Variation::default()
@@ -48,7 +52,7 @@ pub(crate) fn asked(args: &RequestArgs, text: &str) -> Result<Asked> {
     url.variation = variation.clone();
     let mut places = Places::resolve(&url, &ways(args)?)?;
     places.tls = tls(args)?;
-    places.rows = rows_file.as_deref().map(rows).transpose()?.map(Into::into);
+    places.rows = rows.map(|(_, rows)| rows);
     for endpoint in &places.endpoints {
         let shown = endpoint.to_string();
         if !variation.addresses.contains(&shown) {
@@ -60,6 +64,24 @@ pub(crate) fn asked(args: &RequestArgs, text: &str) -> Result<Asked> {
         variation,
         places,
     })
+}
+
+/// What is sent, and the rows that fill it, with the name of their file.
+struct Listed {
+    requests: Vec<Request>,
+    /// How often each is sent, unless all are alike in that.
+    mix: Option<RequestMix>,
+    rows: Option<(String, Arc<Rows>)>,
+}
+
+impl Listed {
+    fn alike(args: &RequestArgs, requests: Vec<Request>) -> Result<Self> {
+        Ok(Self {
+            requests,
+            mix: None,
+            rows: args.rows.as_deref().map(rows).transpose()?,
+        })
+    }
 }
 
 /// The request of the flags.
@@ -128,7 +150,7 @@ fn without_templates(body: &[u8]) -> Vec<u8> {
 }
 
 /// Targets of a file; headers of the flags go with each that has not one of that name.
-fn listed(args: &RequestArgs, file: &Path) -> Result<Vec<Request>> {
+fn targets(args: &RequestArgs, file: &Path) -> Result<Vec<Request>> {
     let mut requests = targets::read(file)?;
     of_flags(args, &mut requests)?;
     Ok(requests)
@@ -203,7 +225,7 @@ fn tls(args: &RequestArgs) -> Result<TlsChoice> {
 }
 
 /// The rows of a CSV file, whose first line names the columns.
-fn rows(path: &Path) -> Result<Rows> {
+fn rows(path: &Path) -> Result<(String, Arc<Rows>)> {
     let read = || format!("read rows from {}", path.display());
     let mut reader = csv::ReaderBuilder::new()
         .from_path(path)
@@ -221,7 +243,8 @@ fn rows(path: &Path) -> Result<Rows> {
             path.display()
         );
     }
-    Ok(Rows { columns, rows })
+    let shown = path.display().to_string();
+    Ok((shown, Arc::new(Rows { columns, rows })))
 }
 
 /// Says once which way requests take, where that is not the obvious one.

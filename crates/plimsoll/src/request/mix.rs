@@ -1,13 +1,14 @@
 //! Requests by name from a TOML file, and how often each is sent.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use plimsoll_core::test::{Request, RequestMix};
+use plimsoll_core::test::Request;
+use plimsoll_engine::check_templates;
 use plimsoll_net::h1::parse_header;
 use plimsoll_workload::{MixRequest, PlanError, WorkloadFile};
 
-use super::{of_flags, set_unless_given, usual_type};
+use super::{Listed, of_flags, set_unless_given, usual_type};
 use crate::args::RequestArgs;
 
 /// The file, read.
@@ -17,28 +18,42 @@ pub(crate) fn file(path: &Path) -> Result<WorkloadFile> {
     Ok(WorkloadFile::read(&shown, &text)?)
 }
 
-/// Its requests, how often each is sent unless there is only one, and where its rows are.
-pub(super) fn read(
-    args: &RequestArgs,
-    path: &Path,
-) -> Result<(Vec<Request>, Option<RequestMix>, Option<PathBuf>)> {
+/// Its requests, how often each is sent, and the rows that fill their templates.
+pub(super) fn read(args: &RequestArgs, path: &Path) -> Result<Listed> {
     let file = file(path)?;
     let Some(http) = &file.http else {
         bail!("{} loads a store, and no URL", path.display());
     };
     let folder = path.parent().unwrap_or(Path::new(""));
+    let rows_file = http.rows.as_ref().map(|rows| folder.join(rows));
+    let rows_file = args.rows.clone().or(rows_file);
+    let rows = rows_file.as_deref().map(super::rows).transpose()?;
     let mut requests = Vec::new();
     for (number, spec) in (1..).zip(&http.requests) {
-        let request = request_of(spec, folder, !args.no_templates).map_err(|(key, error)| {
+        let located = |(key, error): (&str, anyhow::Error)| {
             let key = format!("request.{number}.{key}");
             let problem = format!("{error:#}");
             anyhow::anyhow!(file.locate(&PlanError { key, problem }))
-        })?;
+        };
+        let request = request_of(spec, folder, !args.no_templates).map_err(located)?;
+        if !args.no_templates {
+            check_templates(&request, rows.as_ref().map(|(_, rows)| rows)).map_err(|wrong| {
+                let key = match wrong.part {
+                    "url" => "path",
+                    "body" if spec.body_file.is_some() => "body_file",
+                    part => part,
+                };
+                located((key, wrong.error.into()))
+            })?;
+        }
         requests.push(request);
     }
     of_flags(args, &mut requests)?;
-    let rows = http.rows.as_ref().map(|rows| folder.join(rows));
-    Ok((requests, Some(http.mix.clone()), rows))
+    Ok(Listed {
+        requests,
+        mix: Some(http.mix.clone()),
+        rows,
+    })
 }
 
 /// What is wrong comes with its key.

@@ -298,9 +298,29 @@ fn a_flag_wins_over_a_file_of_requests_and_wrong_ones_are_named() {
     assert_eq!(row("--rate"), "7/s file");
     assert_eq!(row("--requests"), "5 flag");
     assert_eq!(row("--duration"), "not set", "a count takes its place");
-    let bad = "url = \"http://127.0.0.1:1\"\n[[request]]\nheaders = { \"a b\" = \"1\" }\n";
-    std::fs::write(folder.0.join("bad.toml"), bad).unwrap();
-    let (code, _, stderr) = plimsoll(&folder, &["run", "bad.toml", "--no-record"]);
-    assert_eq!(code, 104, "{stderr}");
-    assert!(stderr.contains("bad.toml:3"), "{stderr}");
+    std::fs::write(folder.0.join("rows.csv"), "id\n7\n").unwrap();
+    std::fs::write(folder.0.join("sent.json"), "{{uuid").unwrap();
+    for (line, fragment) in [
+        ("headers = { \"a b\" = \"1\" }", "`headers`"),
+        (
+            "headers = { x = \"{{now}}\" }",
+            "`headers`: `{{now}}` is not",
+        ),
+        ("path = \"/{{random:9..5}}\"", "`path`: `{{random:9..5}}`"),
+        (
+            "body = \"{{row.name}}\"",
+            "`body`: the rows have no column `name`",
+        ),
+        ("body_file = \"sent.json\"", "`body_file`: `{{` without"),
+    ] {
+        let bad = format!(
+            "url = \"http://127.0.0.1:1\"\nrows = \"rows.csv\"\n[[request]]\n\
+             path = \"/{{{{row.id}}}}\"\n[[request]]\n{line}\n"
+        );
+        std::fs::write(folder.0.join("bad.toml"), bad).unwrap();
+        let (code, _, stderr) = plimsoll(&folder, &["run", "bad.toml", "--no-record"]);
+        assert_eq!(code, 104, "{stderr}");
+        assert!(stderr.contains("bad.toml:6"), "{line}: {stderr}");
+        assert!(stderr.contains(fragment), "{line}: {stderr}");
+    }
 }
