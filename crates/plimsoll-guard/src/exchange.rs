@@ -106,6 +106,7 @@ impl<S: Sink> Sink for Tap<'_, S> {
     }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Exchange<'a, S> {
     side: &'a mut S,
     upstream: Wire,
@@ -220,7 +221,7 @@ impl<'a, S: Side> Exchange<'a, S> {
         } else {
             moved |= self.side.take_body(cx, &mut self.out)?;
         }
-        moved |= self.send(cx)?;
+        moved |= self.send(cx);
         if self.answered.is_none() && self.side.backlog() < BACK_BYTES {
             moved |= self.hear(cx)?;
         }
@@ -304,9 +305,10 @@ impl<'a, S: Side> Exchange<'a, S> {
         self.out_at == self.out.bytes.len() && !self.is_flushing
     }
 
-    fn send(&mut self, cx: &mut Context<'_>) -> Step {
+    /// Whether it moved anything. That the upstream takes no more is no failure yet: it may have answered.
+    fn send(&mut self, cx: &mut Context<'_>) -> bool {
         if self.is_sent() {
-            return Ok(self.shut(cx));
+            return self.shut(cx);
         }
         let before = self.out_at;
         let put = if self.is_deaf {
@@ -317,7 +319,7 @@ impl<'a, S: Side> Exchange<'a, S> {
         };
         self.is_flushing = put.is_pending();
         match put {
-            Poll::Pending => return Ok(self.out_at > before),
+            Poll::Pending => return self.out_at > before,
             Poll::Ready(Ok(())) => {}
             // It may have answered before it closed, which is heard next; if it has not, that is heard then.
             Poll::Ready(Err(_)) => self.is_deaf = true,
@@ -328,7 +330,7 @@ impl<'a, S: Side> Exchange<'a, S> {
             self.out_at = 0;
         }
         self.shut(cx);
-        Ok(true)
+        true
     }
 
     /// Tells the upstream of a tunnel that no more comes; the other half goes on. Whether that moved anything.

@@ -351,7 +351,7 @@ impl Side for Http2 {
     fn let_in(&mut self) {
         if let Some(held) = self.held.take() {
             // A client that has gone is noticed soon enough.
-            drop(self.release(held));
+            let _gone_or_not = self.release(held);
         }
     }
 
