@@ -128,7 +128,7 @@ fn important_requests_of_a_standstill_are_served_after_it() {
             let from = seconds(10);
             let mut plan = plan(few_critical_among_many(peak), 20, 5);
             plan.counted_from = seconds(5);
-            plan.standstill = Some((from, from + ms(length as f64)));
+            plan.standstill = Some((from, from + ms(f64::from(length))));
             let critical = &play(&service, &plan).clients[0];
             // Those whose clients have left meanwhile are not the guard's.
             let lost = critical.refused as f64 / critical.attempts as f64;
