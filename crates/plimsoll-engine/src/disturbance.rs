@@ -10,7 +10,7 @@ pub(crate) struct Disturbance {
     tolerated: Nanos,
     /// When it ended.
     ended: Nanos,
-    /// As long again: nothing of it is left after that, whatever is still under way.
+    /// As long again, or as that of an earlier one: nothing of it is left after that, whatever is still under way.
     latest: Nanos,
     /// What was due until then was met by it, if it had not ended before.
     until: Nanos,
@@ -31,7 +31,8 @@ impl Disturbance {
     pub(crate) fn stalled(&mut self, late: Nanos, now: Nanos, in_flight: u64) {
         if late > self.tolerated {
             self.ended = now;
-            self.latest = now + late;
+            // What a longer one before it has left behind is not worked off sooner.
+            self.latest = self.until.max(now + late);
             self.until = self.latest;
             self.backlog = in_flight;
         }
@@ -98,6 +99,24 @@ mod tests {
         let mut disturbance = stalled();
         assert!(disturbance.end(ms(499), ms(600)));
         assert!(!disturbance.end(ms(501), ms(600)));
+    }
+
+    #[test]
+    fn a_small_stall_does_not_cut_short_what_a_large_one_left_behind() {
+        let mut disturbance = stalled();
+        disturbance.stalled(ms(20), ms(320), 2);
+        assert!(disturbance.end(ms(450), ms(460)));
+        assert!(!disturbance.end(ms(501), ms(510)));
+    }
+
+    #[test]
+    fn a_small_stall_brings_nothing_back_of_a_large_one_that_is_over() {
+        let mut disturbance = stalled();
+        assert!(disturbance.end(ms(90), ms(301)));
+        assert!(disturbance.end(ms(200), ms(320)));
+        disturbance.stalled(ms(20), ms(350), 0);
+        assert!(disturbance.end(ms(360), ms(365)));
+        assert!(!disturbance.end(ms(371), ms(380)));
     }
 
     #[test]

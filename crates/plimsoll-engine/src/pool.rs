@@ -4,6 +4,7 @@
 //! [`PoolEvent`], which the worker's users take out after every event. A load on one URL has one owner and one origin; the
 //! virtual users of a script are owners, and the hosts that they call are origins.
 
+mod again;
 mod call;
 mod http1;
 mod http2;
@@ -222,7 +223,7 @@ impl<C: Call> Pool<C> {
         match &mut link.carrier {
             Carrier::Http1(connection, place) => {
                 let sent = place.insert(call).send(&self.common, connection, now);
-                self.sent(token, sent, now);
+                self.sent(token, sent.is_ok());
             }
             Carrier::Negotiating(_, waiting) => waiting.push(call),
             Carrier::Http2(_) => self.start_stream(token, call, now),

@@ -77,20 +77,22 @@ impl Workers {
         }
     }
 
-    /// The next report, which must come by `silent_from`.
+    /// The next report, while there is patience.
     fn receive<L: Listener>(
         &self,
-        silent_from: Nanos,
+        patience: &mut Patience,
         is_interruptible: bool,
     ) -> Result<Report, StepError> {
         loop {
             if is_interruptible && self.is_interrupted() {
                 return Err(StepError::Interrupted);
             }
-            if let Some(report) = self.next()? {
+            let report = self.next()?;
+            let is_over = patience.is_over(self.clock.now());
+            if let Some(report) = report {
                 return Ok(report);
             }
-            if self.clock.now() > silent_from {
+            if is_over {
                 return Err(StepError::Generator(L::SILENCE.to_owned()));
             }
         }
@@ -140,7 +142,7 @@ impl Workers {
         level: u32,
         listener: &mut L,
     ) -> Result<Window, StepError> {
-        let silent_from = self.clock.now() + SILENCE;
+        let mut patience = Patience::new(self.clock.now(), SILENCE);
         loop {
             let crew = &self.crew;
             let merged = self
@@ -149,7 +151,7 @@ impl Workers {
             if let Some(window) = merged {
                 return Ok(window);
             }
-            let report = self.receive::<L>(silent_from, true)?;
+            let report = self.receive::<L>(&mut patience, true)?;
             match report.body {
                 Body::Window(mut counted) => {
                     listener.script(report.worker, &mut counted);
@@ -168,7 +170,9 @@ impl Workers {
         limit: Nanos,
         listener: &mut L,
     ) -> Result<Window, StepError> {
-        let until = self.clock.now() + limit;
+        let now = self.clock.now();
+        let until = now + limit;
+        let mut patience = Patience::new(now, limit + SILENCE);
         self.crew.send_all(|| Command::Drain { level, until });
         let mut window = Window {
             level,
@@ -178,7 +182,7 @@ impl Workers {
         self.gather.carry_into(&mut window);
         let mut parts = 0;
         while parts < self.crew.len() {
-            let report = self.receive::<L>(until + SILENCE, false)?;
+            let report = self.receive::<L>(&mut patience, false)?;
             let (mut counted, is_last) = match report.body {
                 Body::Finished(counted) => (counted, true),
                 Body::Window(counted) => (counted, false),
@@ -199,6 +203,30 @@ impl Workers {
             }
         }
         Ok(window)
+    }
+}
+
+/// How long workers may be silent. Time in which this process itself stood still counts against nobody.
+#[derive(Debug)]
+struct Patience {
+    until: Nanos,
+    looked: Nanos,
+}
+
+impl Patience {
+    fn new(now: Nanos, length: Nanos) -> Self {
+        Self {
+            until: now + length,
+            looked: now,
+        }
+    }
+
+    /// Asked after each wait of [`INTERRUPT_PERIOD`] at most: one that took longer is no silence of the workers, which were
+    /// stopped too.
+    fn is_over(&mut self, now: Nanos) -> bool {
+        let waited = now.saturating_sub(std::mem::replace(&mut self.looked, now));
+        self.until += waited.saturating_sub(Nanos(INTERRUPT_PERIOD.as_nanos() as u64));
+        now > self.until
     }
 }
 
@@ -335,5 +363,32 @@ impl Listener for Attempts {
 
     fn is_over(&self) -> bool {
         self.exhausted >= self.workers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn seconds(count: u64) -> Nanos {
+        Nanos::from_secs(count)
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_for_a_minute_has_lost_no_patience() {
+        let mut patience = Patience::new(seconds(100), SILENCE);
+        let period = Nanos(INTERRUPT_PERIOD.as_nanos() as u64);
+        assert!(!patience.is_over(seconds(100) + period));
+        // A report that was sent before the stop comes first; what is missing comes after the next waits.
+        assert!(!patience.is_over(seconds(160)));
+        assert!(!patience.is_over(seconds(160) + period));
+    }
+
+    #[test]
+    fn silence_ends_patience() {
+        let mut patience = Patience::new(Nanos::ZERO, SILENCE);
+        let period = INTERRUPT_PERIOD.as_nanos() as u64;
+        let looks = (1..1_000).find(|look| patience.is_over(Nanos(look * period)));
+        assert_eq!(looks, Some(SILENCE.0 / period + 1));
     }
 }

@@ -29,8 +29,10 @@ pub struct Connection {
     parser: AnswerParser,
     /// A request is being written or its answer awaited.
     is_busy: bool,
-    /// Bytes of the request already taken by the socket.
+    /// Bytes of the request already taken by the socket, or TLS.
     written: usize,
+    /// What the socket had taken before the request.
+    sent_before: u64,
 }
 
 impl Connection {
@@ -48,6 +50,7 @@ impl Connection {
             parser: AnswerParser::new(false),
             is_busy: false,
             written: 0,
+            sent_before: 0,
         }
     }
 
@@ -76,6 +79,12 @@ impl Connection {
         self.transport.is_connected()
     }
 
+    /// More has come than one event may read, and raises no further: [`Self::ready`] wants to be called again.
+    #[inline]
+    pub fn has_more(&self) -> bool {
+        self.transport.has_more()
+    }
+
     pub(crate) fn is_idle(&self) -> bool {
         self.transport.is_open() && !self.is_busy
     }
@@ -85,19 +94,16 @@ impl Connection {
         self.transport.is_open()
     }
 
-    /// Writes the request; only when idle. What the socket does not take follows on [`Self::ready`].
+    /// Writes the request; only when idle. What the socket does not take follows on [`Self::ready`]. After a failure that
+    /// may still find an answer.
     #[inline]
     pub fn send(&mut self, request: &[u8]) -> Result<()> {
         debug_assert!(self.is_idle(), "one request at a time");
         self.is_busy = true;
         self.written = 0;
-        match self.transport.write(request) {
-            Ok(written) => {
-                self.written = written;
-                Ok(())
-            }
-            Err(failure) => Err(self.reached(failure)),
-        }
+        self.sent_before = self.transport.sent();
+        let sent = self.transport.write(request, &mut self.written);
+        sent.map_err(|failure| self.reached(failure))
     }
 
     /// Handles readiness. `request` is what [`Self::send`] was given; `scratch` is reading space.
@@ -131,7 +137,7 @@ impl Connection {
     fn reached(&self, mut failure: Failure) -> Failure {
         failure.reached = if self.parser.started() {
             Reached::Answer
-        } else if self.written > 0 {
+        } else if self.transport.sent() > self.sent_before {
             Reached::Written
         } else {
             Reached::Nothing
@@ -162,28 +168,40 @@ impl Connection {
             parser,
             is_busy,
             written,
+            ..
         } = self;
-        if *is_busy && *written < request.len() {
-            *written += transport.write(request.get(*written..).unwrap_or_default())?;
+        let sent = if *is_busy {
+            transport.write(request, written)
         } else {
-            transport.flush()?;
-        }
-        let mut answer = None;
+            transport.flush()
+        };
+        let (mut answer, mut has_surplus) = (None, false);
         let read = transport.read(hung_up, scratch, |bytes| {
+            if answer.is_some() {
+                // With TLS it comes apart from the answer, which is as whole as without.
+                has_surplus = true;
+                return Ok(true);
+            }
             if !*is_busy {
                 return Err(Failure::protocol(ProtocolError::Surplus));
             }
             answer = parser.feed(bytes, sink).map_err(Failure::protocol)?;
             *is_busy = answer.is_none();
             Ok(answer.is_some())
-        })?;
-        match (answer, read) {
-            (Some(mut answer), read) => {
-                answer.keepalive &= read != Read::Closed;
-                Ok(Progress::Answered(answer))
-            }
-            (None, Read::Closed) => Ok(self.closed()),
-            (None, _) => Ok(Progress::Pending),
+        });
+        if let Some(mut answer) = answer {
+            // A whole answer counts whatever becomes of its connection. What is left of a request that was answered early
+            // would be the beginning of the next.
+            let goes_on = matches!(read, Ok(Read::Dry | Read::Enough | Read::More));
+            answer.keepalive &= goes_on && sent.is_ok() && !has_surplus;
+            answer.keepalive &= *written >= request.len();
+            return Ok(Progress::Answered(answer));
+        }
+        match (read?, sent) {
+            // What the server said before it went weighs more than that it heard nothing.
+            (Read::Dry | Read::Enough | Read::Closed, Err(failure)) => Err(failure),
+            (Read::Closed, Ok(())) => Ok(self.closed()),
+            (Read::Dry | Read::Enough | Read::More, _) => Ok(Progress::Pending),
         }
     }
 

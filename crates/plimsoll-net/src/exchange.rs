@@ -90,12 +90,15 @@ fn exchange_with(
         bytes: Vec::new(),
         room: patience.body_bytes_max,
     };
-    let mut ready = Vec::new();
+    let (mut ready, mut again) = (Vec::new(), None);
     while clock.now() < patience.time {
-        poll.wait(patience.time.saturating_sub(clock.now()), &mut ready)?;
+        match again.take() {
+            Some(event) => ready.push(event),
+            None => poll.wait(patience.time.saturating_sub(clock.now()), &mut ready)?,
+        }
         for event in ready.drain(..) {
             match connection.ready_into(request, event.hung_up, &mut scratch, &mut body) {
-                Progress::Pending => {}
+                Progress::Pending => again = connection.has_more().then_some(event),
                 Progress::Connected => connection.send(request).map_err(ExchangeError::Failed)?,
                 Progress::Answered(answer) if body.bytes.len() <= body.room => {
                     return Ok(Response {

@@ -19,13 +19,16 @@ use self::frame::{FRAME_BYTES_MAX, HEAD_BYTES, code, kind};
 pub use self::frame::{PeerError, REFUSED_STREAM};
 pub use self::hpack::write_field;
 pub use self::request::EncodedRequest;
+use self::session::OUT_MAX;
 pub use self::session::Session;
-use self::session::{LAST_STREAM, OUT_MAX};
 pub use self::streams::NewStream;
 use crate::failure::{Failure, Result};
 use crate::h1::Answer;
 use crate::tls::Agreed;
 use crate::transport::{Read, Setup, Transport};
+
+/// A connection that is over is read so often: more than a socket holds by the defaults of Linux (`tcp_rmem`, 6 MiB).
+const LAST_READS_MAX: usize = 16;
 
 /// What a readiness event led to; `owner` is what [`Connection::start`] was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,9 +114,9 @@ impl<B: AsRef<[u8]>> Connection<B> {
         if session.leaves.is_some() {
             return 0;
         }
-        let left = (LAST_STREAM - session.streams.next_id()) as usize / 2;
         let most = session.peer.streams_max as usize;
-        most.saturating_sub(session.streams.len()).min(left)
+        let vacant = most.saturating_sub(session.streams.len());
+        vacant.min(session.numbers_left() as usize)
     }
 
     /// Streams that wait for their answers.
@@ -128,7 +131,13 @@ impl<B: AsRef<[u8]>> Connection<B> {
 
     /// No new stream can ever be started.
     pub fn is_leaving(&self) -> bool {
-        self.session.leaves.is_some()
+        self.session.leaves.is_some() || self.session.numbers_left() == 0
+    }
+
+    /// More has come than one event may read, and raises no further: [`Self::ready`] wants to be called again.
+    #[inline]
+    pub fn has_more(&self) -> bool {
+        self.transport.has_more()
     }
 
     /// As `start`, with a header block of [`write_field`] for this request only.
@@ -174,7 +183,7 @@ impl<B: AsRef<[u8]>> Connection<B> {
             if rest.is_empty() {
                 return self.transport.flush();
             }
-            session.out_at += self.transport.write(rest)?;
+            self.transport.write(&session.out, &mut session.out_at)?;
             let left = session.out.len() - session.out_at;
             if left > OUT_MAX {
                 let reason = "the server reads nothing of what it is sent";
@@ -213,9 +222,10 @@ impl<B: AsRef<[u8]>> Connection<B> {
         let read = transport.read(hung_up, scratch, take);
         // Also after an error: a server is told why it is left. What it said weighs more than that it hears nothing.
         let flushed = self.flush();
-        match read? {
-            Read::Closed => Err(self.closed()),
-            Read::Dry | Read::Enough => flushed,
+        match (read?, flushed) {
+            (Read::Closed, _) => Err(self.closed()),
+            (_, Err(failure)) => Err(self.read_last(failure, scratch, sink)),
+            (_, Ok(())) => Ok(()),
         }
     }
 
@@ -234,15 +244,18 @@ impl<B: AsRef<[u8]>> Connection<B> {
         if failure.outcome == Outcome::Protocol || !transport.is_open() {
             return failure;
         }
-        let take = |bytes: &[u8]| session.read(bytes, sink).map(|()| false);
-        match transport.read(true, scratch, take) {
-            Err(last) if last.peer_error.is_some() => last,
-            _ => Failure {
-                peer_error: failure
-                    .peer_error
-                    .or(self.session.leaves.map(PeerError::GoAway)),
-                ..failure
-            },
+        for _ in 0..LAST_READS_MAX {
+            let take = |bytes: &[u8]| session.read(bytes, sink).map(|()| false);
+            match transport.read(true, scratch, take) {
+                Err(last) if last.peer_error.is_some() => return last,
+                Ok(Read::More) => {}
+                _ => break,
+            }
+        }
+        let left = self.session.leaves.map(PeerError::GoAway);
+        Failure {
+            peer_error: failure.peer_error.or(left),
+            ..failure
         }
     }
 

@@ -46,6 +46,11 @@ impl Opening {
         self.transport.is_connected()
     }
 
+    /// More has come than one event may read, and raises no further.
+    pub fn has_more(&self) -> bool {
+        self.transport.has_more()
+    }
+
     /// What TLS agreed on.
     pub fn agreed(&self) -> Option<Agreed> {
         self.transport.agreed()

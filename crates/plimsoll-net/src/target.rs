@@ -163,31 +163,55 @@ impl Target {
         target
     }
 
-    /// Where an answer's `Location` leads from here; nothing if it is no address that requests can be sent to.
+    /// Where an answer's `Location` leads from here (RFC 3986, section 5.2); nothing if it is no address that requests can
+    /// be sent to.
     pub fn follow(&self, location: &str) -> Option<Self> {
         let location = location.trim();
-        let origin = format!(
-            "{}://{}",
-            if self.tls { "https" } else { "http" },
-            self.host_header()
-        );
-        let text = if location.contains("://") {
-            location.to_owned()
-        } else if let Some(rest) = location.strip_prefix("//") {
-            format!("{}://{rest}", if self.tls { "https" } else { "http" })
-        } else if location.starts_with('/') {
-            format!("{origin}{location}")
+        let reference = location.split('#').next().unwrap_or(location);
+        if location.is_empty() {
+            return None;
+        }
+        let scheme = self.scheme();
+        let text = if has_scheme(reference) {
+            reference.to_owned()
+        } else if let Some(rest) = reference.strip_prefix("//") {
+            format!("{scheme}://{rest}")
         } else {
-            let path = self.path.split('?').next().unwrap_or_default();
-            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            format!("{origin}{folder}/{location}")
+            let path = self.path_from_here(reference);
+            format!("{scheme}://{}{path}", self.host_header())
         };
-        Self::parse(&text).ok()
+        let mut target = Self::parse(&text).ok()?;
+        target.path = without_dots(&target.path);
+        Some(target)
+    }
+
+    /// Path and query of a reference that names no host.
+    fn path_from_here(&self, reference: &str) -> String {
+        let here = if self.is_absolute {
+            &path_of(&self.path)
+        } else {
+            &self.path
+        };
+        let path = here.split('?').next().unwrap_or_default();
+        match reference.chars().next() {
+            None => here.clone(),
+            Some('/') => reference.to_owned(),
+            Some('?') => format!("{path}{reference}"),
+            Some(_) => {
+                let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                format!("{folder}/{reference}")
+            }
+        }
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.tls { "https" } else { "http" }
     }
 
     /// The same scheme, host and port: connections may be shared.
     pub fn is_same_origin(&self, other: &Self) -> bool {
-        (self.tls, &self.host, self.port) == (other.tls, &other.host, other.port)
+        self.host.eq_ignore_ascii_case(&other.host)
+            && (self.tls, self.port) == (other.tls, other.port)
     }
 }
 
@@ -196,9 +220,38 @@ impl fmt::Display for Target {
         if self.is_absolute {
             return f.write_str(&self.path);
         }
-        let scheme = if self.tls { "https" } else { "http" };
-        write!(f, "{scheme}://{}{}", self.host_header(), self.path)
+        write!(f, "{}://{}{}", self.scheme(), self.host_header(), self.path)
     }
+}
+
+/// A reference with a scheme is a whole URL; a colon further on belongs to a path or a query.
+fn has_scheme(reference: &str) -> bool {
+    let first = reference.split(['/', '?']).next().unwrap_or_default();
+    first.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    })
+}
+
+/// A path and its query, where `.` and `..` are gone from the path (RFC 3986, section 5.2.4).
+fn without_dots(path: &str) -> String {
+    let end = path.find('?').unwrap_or(path.len());
+    let (path, query) = path.split_at(end);
+    let mut kept: Vec<&str> = Vec::new();
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        match segment {
+            "." => {}
+            ".." => drop(kept.pop()),
+            segment => kept.push(segment),
+        }
+        if matches!(segment, "." | "..") && segments.peek().is_none() {
+            kept.push("");
+        }
+    }
+    format!("/{}{query}", kept.join("/"))
 }
 
 /// Path and query of a URL, at least `/`.
@@ -262,14 +315,80 @@ mod tests {
             ("next", "http://a.test:81/shop/next"),
             ("https://b.test/x", "https://b.test/x"),
             ("//c.test/y", "http://c.test/y"),
+            (
+                "/login?next=https://b.test/x",
+                "http://a.test:81/login?next=https://b.test/x",
+            ),
+            (
+                "login?next=a/../b",
+                "http://a.test:81/shop/login?next=a/../b",
+            ),
+            ("?page=2", "http://a.test:81/shop/cart?page=2"),
+            ("#top", "http://a.test:81/shop/cart?x=1"),
+            ("../x", "http://a.test:81/x"),
+            ("https://b.test/a/./../b", "https://b.test/b"),
+            ("HTTP://b.test", "http://b.test/"),
         ] {
             let next = target.follow(location).unwrap();
             assert_eq!(next.to_string(), leads, "{location}");
         }
-        assert_eq!(target.follow("ftp://a/"), None);
+        for nowhere in ["ftp://a/", "mailto:a@b", "", "http://b c/"] {
+            assert_eq!(target.follow(nowhere), None, "{nowhere}");
+        }
         let proxied = target.through_proxy(Some("Basic x"));
         assert_eq!(proxied.path, "http://a.test:81/shop/cart?x=1");
         assert_eq!(proxied.to_string(), "http://a.test:81/shop/cart?x=1");
+        for (location, leads) in [
+            ("next", "http://a.test:81/shop/next"),
+            ("?page=2", "http://a.test:81/shop/cart?page=2"),
+        ] {
+            let next = proxied.follow(location).unwrap();
+            assert_eq!(next.to_string(), leads, "{location}");
+        }
+    }
+
+    /// The examples of RFC 3986, section 5.4, which begin at `/b/c/d;p?q`.
+    #[test]
+    fn references_are_resolved_as_the_rfc_says() {
+        let target = Target::parse("http://a/b/c/d;p?q").unwrap();
+        for (reference, path) in [
+            ("g", "/b/c/g"),
+            ("./g", "/b/c/g"),
+            ("g/", "/b/c/g/"),
+            ("/g", "/g"),
+            ("?y", "/b/c/d;p?y"),
+            ("g?y", "/b/c/g?y"),
+            (";x", "/b/c/;x"),
+            (".", "/b/c/"),
+            ("./", "/b/c/"),
+            ("..", "/b/"),
+            ("../g", "/b/g"),
+            ("../..", "/"),
+            ("../../g", "/g"),
+            ("../../../g", "/g"),
+            ("/./g", "/g"),
+            ("/../g", "/g"),
+            ("g.", "/b/c/g."),
+            ("..g", "/b/c/..g"),
+            ("./g/.", "/b/c/g/"),
+            ("g/../h", "/b/c/h"),
+            ("g;x=1/../y", "/b/c/y"),
+            ("g?y/../x", "/b/c/g?y/../x"),
+        ] {
+            assert_eq!(target.follow(reference).unwrap().path, path, "{reference}");
+        }
+    }
+
+    #[test]
+    fn the_case_of_a_host_makes_no_other_origin() {
+        let [one, same, other] = [
+            "http://Shop.test/a",
+            "http://shop.TEST:80/",
+            "https://shop.test/",
+        ]
+        .map(|url| Target::parse(url).unwrap());
+        assert!(one.is_same_origin(&same));
+        assert!(!one.is_same_origin(&other));
     }
 
     #[test]

@@ -18,6 +18,9 @@ use crate::tunnel::{Asking, Tunnel};
 
 /// Bytes read at once; shared by all connections of a thread.
 pub const SCRATCH_BYTES: usize = 64 << 10;
+/// So often a socket is read for one event, 1 MiB in all: a server that sends faster than its answer is read would keep the
+/// thread from its other connections and from the clock.
+const READS_MAX: usize = 16;
 
 /// What all connections of a run share.
 #[derive(Debug, Clone)]
@@ -53,6 +56,8 @@ pub(crate) enum Read {
     Dry,
     /// The taker wanted no more.
     Enough,
+    /// The others have their turn first; [`Transport::has_more`].
+    More,
     /// The peer will send nothing further.
     Closed,
 }
@@ -63,6 +68,9 @@ pub(crate) struct Transport {
     tls: Option<Box<ClientConnection>>,
     tunnel: Option<Box<Asking>>,
     phase: Phase,
+    /// Bytes that the socket has taken.
+    sent: u64,
+    has_more: bool,
 }
 
 impl Transport {
@@ -84,6 +92,8 @@ impl Transport {
             tls,
             tunnel,
             phase: Phase::Connecting,
+            sent: 0,
+            has_more: false,
         })
     }
 
@@ -96,6 +106,18 @@ impl Transport {
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         self.phase == Phase::Open
+    }
+
+    /// The last event was not read to its end, and only what comes from now on raises another.
+    #[inline]
+    pub(crate) fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    /// Bytes that the socket has taken so far.
+    #[inline]
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
     }
 
     pub(crate) fn has_tls(&self) -> bool {
@@ -162,7 +184,7 @@ impl Transport {
         take: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
         self.flush()?;
-        let read = self.read_tls(hung_up, scratch, take)?;
+        let read = self.read(hung_up, scratch, take)?;
         self.flush()?;
         if read == Read::Closed {
             return Err(Failure::new(
@@ -176,44 +198,41 @@ impl Transport {
         Ok(())
     }
 
-    /// Writes what the socket, or TLS, takes of `bytes`; how much that is.
+    /// Writes what the socket, or TLS, takes of `bytes` from `written` on, and counts it there, also before an error.
     #[inline]
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+    pub(crate) fn write(&mut self, bytes: &[u8], written: &mut usize) -> Result<()> {
         if self.tls.is_some() {
-            return self.write_tls(bytes);
+            return self.write_tls(bytes, written);
         }
-        let mut written = 0;
-        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = bytes.get(*written..).filter(|rest| !rest.is_empty()) {
             match rustix::net::send(&self.socket, rest, SendFlags::NOSIGNAL) {
-                Ok(n) => written += n,
+                Ok(n) => {
+                    *written += n;
+                    self.sent += n as u64;
+                }
                 Err(Errno::AGAIN) => break,
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(stream_failure(errno)),
             }
         }
-        Ok(written)
+        Ok(())
     }
 
     /// rustls takes 64 KiB at a time. It gets the next as long as the socket takes what it makes of them: only a socket that
     /// is full raises an edge when it can go on.
-    fn write_tls(&mut self, bytes: &[u8]) -> Result<usize> {
-        let mut written = 0;
+    fn write_tls(&mut self, bytes: &[u8], written: &mut usize) -> Result<()> {
         loop {
-            let rest = bytes.get(written..).unwrap_or_default();
-            let mut taken = 0;
-            if let Some(tls) = &mut self.tls
-                && !rest.is_empty()
-            {
-                taken = tls.writer().write(rest).map_err(|error| {
-                    Failure::new(Outcome::Tls, format!("cannot encrypt: {error}"))
-                })?;
-            }
-            written += taken;
             self.flush()?;
-            let is_full = self.tls.as_ref().is_some_and(|tls| tls.wants_write());
-            if is_full || taken == 0 || taken == rest.len() {
-                return Ok(written);
+            let rest = bytes.get(*written..).unwrap_or_default();
+            let Some(tls) = self.tls.as_mut().filter(|tls| !tls.wants_write()) else {
+                return Ok(());
+            };
+            if rest.is_empty() {
+                return Ok(());
             }
+            let taken = tls.writer().write(rest);
+            *written += taken
+                .map_err(|error| Failure::new(Outcome::Tls, format!("cannot encrypt: {error}")))?;
         }
     }
 
@@ -224,8 +243,9 @@ impl Transport {
         };
         while tls.wants_write() {
             match tls.write_tls(&mut Socket(self.socket.as_fd())) {
-                Ok(_) => {}
+                Ok(n) => self.sent += n as u64,
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
                     return Err(stream_failure(errno));
@@ -235,8 +255,8 @@ impl Transport {
         Ok(())
     }
 
-    /// Reads until the socket is empty and hands everything to `take`, which says when it has enough: a plain socket is
-    /// then left alone, while what TLS has decrypted is still handed over.
+    /// Reads until the socket is empty, but not for ever, and hands everything to `take`, which says when it has enough: a
+    /// plain socket is then left alone, while what TLS has decrypted is still handed over.
     ///
     /// `hung_up`: the peer's close came with this event and will raise no edge of its own, so the socket is read to its
     /// end.
@@ -245,12 +265,25 @@ impl Transport {
         &mut self,
         hung_up: bool,
         scratch: &mut [u8],
+        take: impl FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<Read> {
+        self.has_more = false;
+        let read = match self.tls {
+            Some(_) => self.read_tls(hung_up, scratch, take)?,
+            None => self.read_plain(hung_up, scratch, take)?,
+        };
+        self.has_more = read == Read::More;
+        Ok(read)
+    }
+
+    #[inline]
+    fn read_plain(
+        &mut self,
+        hung_up: bool,
+        scratch: &mut [u8],
         mut take: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<Read> {
-        if self.tls.is_some() {
-            return self.read_tls(hung_up, scratch, take);
-        }
-        loop {
+        for _ in 0..READS_MAX {
             let read = match receive(self.socket.as_fd(), scratch) {
                 Ok(read) => read,
                 Err(Errno::AGAIN) => return Ok(Read::Dry),
@@ -267,10 +300,11 @@ impl Transport {
                 return Ok(Read::Dry);
             }
         }
+        Ok(Read::More)
     }
 
-    /// Moves everything the socket has through rustls. Plaintext is taken out after every few records, because rustls
-    /// holds no more than 16 KiB of it.
+    /// Moves what the socket has through rustls. Plaintext is taken out after every few records, because rustls holds no
+    /// more than 16 KiB of it.
     fn read_tls(
         &mut self,
         hung_up: bool,
@@ -278,27 +312,28 @@ impl Transport {
         mut take: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<Read> {
         let (cipher, plain) = scratch.split_at_mut(scratch.len() / 2);
-        let mut closed = false;
-        loop {
+        for _ in 0..READS_MAX {
             let read = match receive(self.socket.as_fd(), cipher) {
                 Ok(read) => read,
-                Err(Errno::AGAIN) => break,
+                Err(Errno::AGAIN) => return Ok(Read::Dry),
                 Err(errno) => return Err(self.read_failure(errno)),
             };
-            if read == 0 {
-                closed = true;
-                break;
-            }
             let mut bytes = cipher.get(..read).unwrap_or_default();
+            if bytes.is_empty() {
+                return Ok(Read::Closed);
+            }
             while !bytes.is_empty() {
                 self.decrypt(&mut bytes)?;
-                closed |= self.drain_plain(plain, &mut take)?;
+                if self.drain_plain(plain, &mut take)? {
+                    // What follows means nothing (RFC 8446, section 6.1), and rustls takes no more of it.
+                    return Ok(Read::Closed);
+                }
             }
             if read < cipher.len() && !hung_up {
-                break;
+                return Ok(Read::Dry);
             }
         }
-        Ok(if closed { Read::Closed } else { Read::Dry })
+        Ok(Read::More)
     }
 
     fn decrypt(&mut self, bytes: &mut &[u8]) -> Result<()> {

@@ -1,8 +1,8 @@
 //! Calls over HTTP/1.1: a connection carries one at a time.
 
 use plimsoll_core::Nanos;
+use plimsoll_net::Progress;
 use plimsoll_net::h1::Answer;
-use plimsoll_net::{Failure, Progress};
 
 use super::Pool;
 use super::call::{Call, CallEnd, Phase};
@@ -19,17 +19,18 @@ impl<C: Call> Pool<C> {
             return;
         };
         let sent = call.send(&self.common, connection, now);
-        self.sent(token, sent, now);
+        self.sent(token, sent.is_ok());
     }
 
     /// A call was put on the wire, or could not be.
     #[inline]
-    pub(super) fn sent(&mut self, token: u64, sent: Result<(), Failure>, now: Nanos) {
+    pub(super) fn sent(&mut self, token: u64, is_sound: bool) {
         self.note_sent();
-        match sent {
-            Ok(()) if C::IS_WATCHED => self.note_written(token),
-            Ok(()) => {}
-            Err(failure) => self.fail(token, &failure, now),
+        if !is_sound {
+            // What the server said before it went may be a whole answer. If not, writing fails again.
+            self.http1_ready(token, true);
+        } else if C::IS_WATCHED {
+            self.note_written(token);
         }
     }
 
@@ -54,6 +55,7 @@ impl<C: Call> Pool<C> {
             Some(call) => call.ready(&self.common, connection, hung_up, scratch),
             None => connection.ready(&[], hung_up, scratch),
         };
+        let has_more = connection.has_more();
         let now = self.clock.now();
         if progress == Progress::Connected {
             C::shake_hands(&mut link.peer, connection.agreed());
@@ -67,6 +69,9 @@ impl<C: Call> Pool<C> {
             Progress::Answered(answer) => self.answered(token, answer, hung_up, now),
             Progress::ClosedIdle => self.remove(token),
             Progress::Failed(failure) => self.fail(token, &failure, now),
+        }
+        if has_more {
+            self.go_on_later(token);
         }
     }
 

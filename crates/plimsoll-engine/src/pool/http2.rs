@@ -90,6 +90,7 @@ impl<C: Call> Pool<C> {
             return;
         };
         let ready = opening.ready(hung_up, &mut self.scratch);
+        let has_more = opening.has_more();
         let now = self.clock.now();
         for call in waiting {
             if opening.is_connected() {
@@ -110,6 +111,9 @@ impl<C: Call> Pool<C> {
             }
             Err(failure) => self.fail(token, &failure, now),
         }
+        if has_more {
+            self.go_on_later(token);
+        }
     }
 
     /// The server has chosen: what waited goes out, as far as it may.
@@ -129,7 +133,6 @@ impl<C: Call> Pool<C> {
             Opened::Http1(connection) => {
                 self.of_http1.insert(link.origin);
                 link.carrier = Carrier::Http1(connection, waiting.next());
-                self.send(token, now);
             }
             Opened::Http2(connection) => {
                 self.of_http1.remove(&link.origin);
@@ -148,6 +151,8 @@ impl<C: Call> Pool<C> {
         for call in waiting {
             self.turn_away(token, call, now);
         }
+        // The first, of HTTP/1.1. Before the others are told, a failure would take their connection from under them.
+        self.send(token, now);
     }
 
     /// The connection takes fewer calls than wait for it.
@@ -161,11 +166,21 @@ impl<C: Call> Pool<C> {
     /// A connection of HTTP/2 has news.
     pub(super) fn http2_ready(&mut self, token: u64, hung_up: bool) {
         let read = self.read_http2(token, |connection, scratch, sink| {
-            connection.ready(hung_up, scratch, sink)
+            let read = connection.ready(hung_up, scratch, sink);
+            read.map(|()| connection.has_more())
         });
         match read {
             None => {}
-            Some(Ok(())) => self.close_unused(token),
+            Some(Ok(has_more)) => {
+                if has_more {
+                    self.go_on_later(token);
+                }
+                if self.policy.reuses {
+                    // The server may allow streams again after it allowed none.
+                    self.list(token);
+                }
+                self.close_unused(token);
+            }
             Some(Err(failure)) => {
                 let now = self.clock.now();
                 self.fail(token, &failure, now);

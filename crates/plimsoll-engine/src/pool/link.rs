@@ -1,5 +1,7 @@
 //! A connection of the pool, by the protocol that it speaks, and the calls on it.
 
+use std::os::fd::{AsFd as _, BorrowedFd};
+
 use plimsoll_core::Nanos;
 use plimsoll_net::{Connection, Opening};
 
@@ -55,6 +57,14 @@ impl<C: Call> Link<C> {
             Carrier::Http1(_, call) => call.is_none() && self.places == 0 && !self.is_parked,
             Carrier::Negotiating(..) => true,
             Carrier::Http2(streams) => self.places == 0 && streams.has_room(streams_max),
+        }
+    }
+
+    pub(super) fn socket(&self) -> Option<BorrowedFd<'_>> {
+        match &self.carrier {
+            Carrier::Http1(connection, _) => Some(connection.as_fd()),
+            Carrier::Negotiating(opening, _) => opening.as_ref().map(|opening| opening.as_fd()),
+            Carrier::Http2(streams) => Some(streams.connection.as_fd()),
         }
     }
 

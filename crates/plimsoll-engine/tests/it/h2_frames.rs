@@ -32,6 +32,8 @@ pub(crate) enum H2Behaviour {
     LaterStreams,
     /// After the first answer, settings allow one stream instead of eight.
     FewerStreams,
+    /// After each answer, settings allow no stream for a moment.
+    PausedStreams,
     /// Everything that is unusual and allowed.
     Odd,
     CloseMidway,
@@ -286,8 +288,15 @@ impl Talk {
             | H2Behaviour::LeaveBefore
             | H2Behaviour::NoStreams => {}
             H2Behaviour::LaterStreams => self.say(&whole(stream, "200"))?,
+            H2Behaviour::PausedStreams => self.answer_and_pause(stream)?,
         }
         Ok(true)
+    }
+
+    fn answer_and_pause(&mut self, stream: u32) -> std::io::Result<()> {
+        self.say(&[settings(0), whole(stream, "200")].concat())?;
+        std::thread::sleep(Duration::from_millis(5));
+        self.say(&settings(8))
     }
 
     fn refuse_every_other(&mut self, stream: u32) -> std::io::Result<bool> {

@@ -55,7 +55,10 @@ fn a_server_that_allows_fewer_streams_gets_no_more() {
 fn arrivals_share_the_streams_too() {
     let port = serve(100).port();
     let load = [(open(1500.0, Arrivals::Poisson), 2)];
-    let played = play(&streams(port, "", 10, 100), None, &load);
+    let mut case = streams(port, "", 10, 100);
+    // What is late where the machine is busy is no matter of streams.
+    case.generator.timeout = Nanos::from_secs(10);
+    let played = play(&case, None, &load);
     assert_eq!(played.tally().ok(), played.due());
     // One carries a hundred; where the machine stands still for a tenth of a second more than that are due at once.
     let at_once = most(&played, |window| window.in_flight_max);
@@ -256,6 +259,18 @@ fn a_server_that_allows_fewer_streams_in_the_middle_loses_nothing() {
     );
     assert_eq!(played.tally().ok(), 400, "{:?}", played.tally());
     assert_eq!(server.too_many(), 0, "streams beyond the limit");
+    played.check_flows();
+}
+
+/// Its connection was once in nobody's hands from then on, and in the place of another.
+#[test]
+fn a_server_that_allows_no_stream_for_a_moment_is_asked_again_on_the_same_connection() {
+    let server = Frames::start(H2Behaviour::PausedStreams);
+    let mut case = streams(server.port, "", 1, 1);
+    case.generator.timeout = Nanos::from_secs(5);
+    let played = play(&case, Some(20), &[(closed(1), 60)]);
+    assert_eq!(played.tally().ok(), 20, "{:?}", played.tally());
+    assert_eq!(server.connections(), 1);
     played.check_flows();
 }
 

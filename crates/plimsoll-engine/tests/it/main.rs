@@ -266,6 +266,25 @@ fn misbehave(behaviour: Behaviour, outcome: Outcome) {
 }
 
 #[test]
+fn a_body_that_floods_a_worker_does_not_keep_it_from_the_clock() {
+    let server = Server::start(Behaviour::Flood);
+    let played = play(&case(server.port, 1), Some(3), &[(closed(1), 60)]);
+    played.check_flows();
+    assert_eq!(played.tally().class(Outcome::Timeout).count, 3);
+}
+
+#[test]
+fn a_body_that_is_read_in_several_turns_is_read_to_its_end() {
+    let server = Server::start(Behaviour::Large);
+    let mut case = case(server.port, 1);
+    case.generator.timeout = Nanos::from_secs(20);
+    let played = play(&case, Some(20), &[(closed(2), 60)]);
+    played.check_flows();
+    assert_eq!(played.tally().ok(), 20);
+    assert!(played.tally().bytes() > 20 * 20_000_000);
+}
+
+#[test]
 fn nobody_listens() {
     let port = Server::start(Behaviour::Answer).port;
     let played = play(

@@ -19,6 +19,10 @@ pub(crate) enum Behaviour {
     Garbage,
     EndlessHead,
     EndlessBody,
+    /// The same, as fast as it goes.
+    Flood,
+    /// A body of 20 MB.
+    Large,
     BrokenChunk,
     TooShortLength,
     TooLongLength,
@@ -121,6 +125,16 @@ fn answer(stream: &mut TcpStream, behaviour: Behaviour, stopped: &AtomicBool) ->
                 std::thread::sleep(Duration::from_millis(10));
             }
             false
+        }
+        Behaviour::Flood => {
+            say(&format!("{head}\r\n"));
+            let part = vec![b'x'; 1 << 20];
+            while !stopped.load(Ordering::Relaxed) && stream.write_all(&part).is_ok() {}
+            false
+        }
+        Behaviour::Large => {
+            say(&format!("{head}Content-Length: 20000000\r\n\r\n"))
+                && stream.write_all(&vec![b'x'; 20_000_000]).is_ok()
         }
         Behaviour::BrokenChunk => say(&format!("{head}Transfer-Encoding: chunked\r\n\r\nzz\r\n")),
         Behaviour::TooShortLength => say(&format!("{head}Content-Length: 2\r\n\r\nok and more")),

@@ -76,6 +76,58 @@ fn answer(mut stream: Stream, bytes: usize, close: bool) {
     }
 }
 
+/// Answers a request in two records that come at once: the whole answer, and more.
+fn answer_twice(mut stream: Stream) {
+    let mut buffer = [0; 4096];
+    while stream.read(&mut buffer).is_ok_and(|read| read > 0) {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+        for record in [&answer[..], b"and more"] {
+            stream.conn.writer().write_all(record).unwrap();
+        }
+        if stream.flush().is_err() {
+            return;
+        }
+    }
+}
+
+/// Answers a request and says that nothing more comes, and then something does.
+fn answer_and_go_on(mut stream: Stream) {
+    let mut buffer = [0; 4096];
+    if stream.read(&mut buffer).is_ok_and(|read| read > 0) {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+        stream.conn.writer().write_all(answer).unwrap();
+        stream.conn.send_close_notify();
+        let mut wire = Vec::new();
+        while stream.conn.wants_write() {
+            stream.conn.write_tls(&mut wire).unwrap();
+        }
+        wire.extend_from_slice(b"what nobody may read");
+        let _gone = stream.sock.write_all(&wire);
+        // The client closes; bytes that nobody read would make the close a reset.
+        let _closed = stream.sock.read(&mut buffer);
+    }
+}
+
+/// Takes a request of so many bytes with pauses in which its client's socket fills up.
+fn take_slowly(mut stream: Stream, bytes: usize) {
+    let mut buffer = vec![0; 1 << 20];
+    let mut came = 0;
+    while came < bytes {
+        std::thread::sleep(std::time::Duration::from_millis(3));
+        let mut at_once = 0;
+        while at_once < 1 << 20 && came < bytes {
+            let Ok(read @ 1..) = stream.read(&mut buffer) else {
+                return;
+            };
+            at_once += read;
+            came += read;
+        }
+    }
+    let answer = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+    let _gone = stream.write_all(answer).and_then(|()| stream.flush());
+    let _closed = stream.read(&mut buffer);
+}
+
 fn https(port: u16) -> Case {
     let mut case = case(port, 1);
     case.url.request.url = format!("https://localhost:{port}/");
@@ -86,8 +138,8 @@ fn https(port: u16) -> Case {
 
 #[test]
 fn answers_of_any_size_arrive_whole() {
-    // One record, several records, more than all buffers together.
-    for bytes in [0, 2, 20_000, 1_000_000] {
+    // One record, several records, more than all buffers together, more than is read at once.
+    for bytes in [0, 2, 20_000, 1_000_000, 5_000_000] {
         let port = serve(bytes, false);
         let played = play(&https(port), Some(40), &[(closed(4), 30)]);
         played.check_flows();
@@ -114,6 +166,39 @@ fn requests_of_any_size_arrive_whole() {
         played.check_flows();
         assert_eq!(played.tally().ok(), 8, "{bytes} bytes");
     }
+}
+
+/// A socket that was full takes all that TLS had ready, and raises no edge because it is not full any more.
+#[test]
+fn an_upload_goes_on_after_its_server_has_read_nothing_for_a_while() {
+    let body = 12_000_000;
+    let port = serve_with(move |stream| take_slowly(stream, body));
+    let mut case = https(port);
+    case.url.request.method = "POST".to_owned();
+    case.url.request.body = vec![b'x'; body];
+    case.generator.timeout = plimsoll_core::Nanos::from_secs(20);
+    let played = play(&case, Some(12), &[(closed(2), 60)]);
+    played.check_flows();
+    let tally = played.tally();
+    let got = tally.occurred().collect::<Vec<_>>();
+    assert_eq!(tally.ok(), 12, "{got:?}");
+}
+
+#[test]
+fn a_whole_answer_counts_although_more_follows() {
+    let port = serve_with(answer_twice);
+    let played = play(&https(port), Some(20), &[(closed(2), 30)]);
+    played.check_flows();
+    assert_eq!(played.tally().ok(), 20, "{:?}", played.tally());
+}
+
+/// The worker once turned in a loop from there on.
+#[test]
+fn bytes_behind_the_end_of_tls_mean_nothing() {
+    let port = serve_with(answer_and_go_on);
+    let played = play(&https(port), Some(20), &[(closed(2), 30)]);
+    played.check_flows();
+    assert_eq!(played.tally().ok(), 20, "{:?}", played.tally());
 }
 
 #[test]

@@ -6,13 +6,12 @@ use std::collections::VecDeque;
 
 use self::table::STATIC;
 use super::huffman;
+use crate::h1::HEAD_BYTES_MAX;
 
 /// Bytes of dynamic table that this side offers: the default of the protocol, which peers count with.
 const TABLE_BYTES: usize = 4096;
 /// What the RFC adds to an entry's text for its bookkeeping (section 4.1).
 const ENTRY_OVERHEAD: usize = 32;
-/// Decoded text of one header block; beyond it an answer is an attack or a bug, as with a head of HTTP/1.1.
-const TEXT_MAX: usize = 64 << 10;
 
 /// Begins a header block: the sender's table has no room from now on (section 6.3).
 pub(super) const TABLE_EMPTIED: u8 = 0x20;
@@ -32,7 +31,7 @@ pub(crate) enum HpackError {
     Huffman,
     #[error("the size of the header table may not be set so")]
     TableSize,
-    #[error("the headers are longer than 64 KiB")]
+    #[error("the head of an answer is longer than 1 MiB")]
     Long,
 }
 
@@ -91,7 +90,7 @@ impl Decoder {
             }
             begun = true;
             text += self.field(first, &mut input, fields)?;
-            if text > TEXT_MAX {
+            if text > HEAD_BYTES_MAX {
                 return Err(HpackError::Long);
             }
         }

@@ -27,7 +27,7 @@ const WINDOW_BEFORE: u32 = 65_535;
 /// Bytes that wait to be written because the peer reads nothing; beyond it the connection is given up.
 pub(super) const OUT_MAX: usize = 4 << 20;
 /// Stream numbers end here, and with them the connection.
-pub(super) const LAST_STREAM: u32 = (1 << 31) - 1;
+const LAST_STREAM: u32 = (1 << 31) - 1;
 
 /// A connection without its socket.
 #[derive(Debug)]
@@ -86,6 +86,11 @@ impl<B: AsRef<[u8]>> Session<B> {
     /// What is to be written, which is then taken as written.
     pub fn take_out(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
+    }
+
+    /// Streams that may be started before the numbers end.
+    pub(super) fn numbers_left(&self) -> u32 {
+        LAST_STREAM.saturating_sub(self.streams.next_id()) / 2
     }
 
     /// What the server's words keep in memory, bytes.

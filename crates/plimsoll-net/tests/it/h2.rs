@@ -62,9 +62,7 @@ impl Client {
             self.poll.wait(Nanos::from_secs(20), &mut ready).unwrap();
             assert!(!ready.is_empty(), "nothing came for 20 s after {events:?}");
             for one in ready.drain(..) {
-                let done = self
-                    .connection
-                    .ready(one.hung_up, &mut self.scratch, &mut events);
+                let done = self.read(one.hung_up, &mut events);
                 // A server that leaves may close with its last answer.
                 match done {
                     Err(failure) if events.len() < count => return Err(failure),
@@ -73,6 +71,16 @@ impl Client {
             }
         }
         Ok(events)
+    }
+
+    /// All that has come.
+    fn read(&mut self, hung_up: bool, events: &mut Vec<Event>) -> Result<(), Failure> {
+        let scratch = &mut self.scratch;
+        let mut done = self.connection.ready(hung_up, scratch, events);
+        while done.is_ok() && self.connection.has_more() {
+            done = self.connection.ready(hung_up, scratch, events);
+        }
+        done
     }
 }
 

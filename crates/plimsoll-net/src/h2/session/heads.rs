@@ -2,12 +2,10 @@
 
 use super::super::Sink;
 use super::super::frame::{self, FrameHead, flag};
+use super::super::hpack::HpackError;
 use super::super::problem::{PADDING, Problem, Result};
 use super::Session;
-use crate::h1::parse_length;
-
-/// A header block in parts may be this long.
-const BLOCK_MAX: usize = 64 << 10;
+use crate::h1::{HEAD_BYTES_MAX, parse_length};
 
 impl<B: AsRef<[u8]>> Session<B> {
     pub(super) fn headers(
@@ -42,8 +40,11 @@ impl<B: AsRef<[u8]>> Session<B> {
         block.extend_from_slice(payload);
         // Empty ones could follow each other for ever.
         let is_idle = payload.is_empty() && !is_last;
-        if first.stream != head.stream || block.len() > BLOCK_MAX || is_idle {
+        if first.stream != head.stream || is_idle {
             return Err(Problem::Frame("CONTINUATION where none belongs"));
+        }
+        if block.len() > HEAD_BYTES_MAX {
+            return Err(Problem::Headers(HpackError::Long));
         }
         if is_last {
             return self.header_block(first, &block, sink);

@@ -124,6 +124,21 @@ fn a_server_that_allows_no_stream_at_first_is_not_asked_before_it_does() {
 }
 
 #[test]
+fn the_numbers_of_streams_end() {
+    let mut side = Session::connected(&[]);
+    let last_but_one = NewStream {
+        body: None,
+        is_head: false,
+        owner: 1,
+    };
+    side.streams
+        .push(Stream::new((1 << 31) - 5, last_but_one, 0));
+    assert_eq!(side.numbers_left(), 1);
+    side.start(&request("GET", b""), 2);
+    assert_eq!(side.numbers_left(), 0);
+}
+
+#[test]
 fn larger_frames_are_used_as_soon_as_they_are_allowed() {
     let mut side = Session::connected(&[(setting::INITIAL_WINDOW_SIZE, 60_000)]);
     side.start(&request("POST", &vec![b'x'; 50_000]), 1);

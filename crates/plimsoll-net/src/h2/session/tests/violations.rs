@@ -158,8 +158,34 @@ fn header_blocks_come_in_as_many_parts_as_the_server_likes_but_not_for_ever() {
     }
     let mut side = begun();
     let part = frame_of(kind::CONTINUATION, 0, 1, &[0; 10_000]);
-    let parts = (1..20).find(|_| side.hear(&part).is_err());
-    assert_eq!(parts, Some(7), "64 KiB is the most");
+    let mut parts = (1..200).filter_map(|count| Some((count, side.hear(&part).err()?)));
+    let (count, problem) = parts.next().unwrap();
+    assert_eq!(count, 105, "1 MiB is the most");
+    assert!(
+        problem.to_string().contains("longer than 1 MiB"),
+        "{problem}"
+    );
+}
+
+/// As over HTTP/1.1. It once ended the connection, and all that ran on it.
+#[test]
+fn a_head_of_200_kb_is_an_answer() {
+    let long = "v".repeat(200_000);
+    let block = Block::new(&[(":status", "200"), ("x-long", &long)]).plain;
+    let mut side = Session::connected(&[]);
+    side.start(&request("GET", b""), 1);
+    let mut bytes = headers(flag::END_STREAM, 1, b"");
+    for part in block.chunks(16_000) {
+        bytes.extend(frame_of(kind::CONTINUATION, 0, 1, part));
+    }
+    bytes.extend(frame_of(
+        kind::CONTINUATION,
+        flag::END_HEADERS,
+        1,
+        &[0, 1, b'a', 1, b'b'],
+    ));
+    let events = side.hear(&bytes).unwrap();
+    assert!(matches!(events[..], [Event::Answered { owner: 1, .. }]));
 }
 
 #[test]
