@@ -72,11 +72,24 @@ pub enum Action {
 /// The rule of one executor, with what is left of it.
 #[derive(Debug)]
 enum Rule {
-    Shared { total: u64, left: u64 },
-    PerVu { each: u64 },
+    Shared {
+        total: u64,
+        left: u64,
+    },
+    PerVu {
+        each: u64,
+    },
     Looping,
-    Ramping { ramp: Ramp, grace: Nanos },
-    Arriving { walk: Walk, wait_max: Nanos },
+    Ramping {
+        ramp: Ramp,
+        grace: Nanos,
+    },
+    Arriving {
+        walk: Walk,
+        wait_max: Nanos,
+        /// It lasts until its regular end, also when nothing arrives any more: k6's rule where the rate is fixed.
+        stays: bool,
+    },
 }
 
 /// A scenario on one worker.
@@ -128,6 +141,7 @@ impl Executor {
                     .arriving()
                     .map(|a| a.wait_max_ns)
                     .unwrap_or_default(),
+                stays: matches!(arriving, scenario::Executor::ConstantArrivalRate { .. }),
             },
         };
         match &rule {
@@ -337,11 +351,19 @@ impl Executor {
     }
 
     fn next_arrival(&mut self, now: Nanos) -> Action {
-        let Rule::Arriving { walk, wait_max } = &mut self.rule else {
+        let Rule::Arriving {
+            walk,
+            wait_max,
+            stays,
+        } = &mut self.rule
+        else {
             return Action::Done;
         };
         let Some(due) = walk.peek() else {
             return match self.slots.running() {
+                _ if *stays && now < self.regular_end => Action::Wait {
+                    until: self.regular_end,
+                },
                 0 => Action::Done,
                 _ => Action::Wait {
                     until: self.last_end,

@@ -18,12 +18,13 @@ mod resolver;
 mod run;
 mod script;
 mod search;
+mod shared;
 mod users;
 mod vus;
 
 pub use crate::message::{LogLine, Reached};
 pub use counts::LevelCounts;
-pub use names::Naming;
+pub use names::{Family, Naming, Select};
 pub use resolver::Lookup;
 pub use run::{ScriptEnd, ScriptError, ScriptRunner, Tick, Watcher};
 pub use script::{HttpDebug, Script, Seating};

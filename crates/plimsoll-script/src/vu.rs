@@ -13,6 +13,7 @@ use crate::modules::Modules;
 use crate::raw::{Account, Anchor, CountingAllocator, Fiber, StackPool, attach};
 use crate::realm::Realm;
 use crate::realm::shareable::Shareable;
+use crate::tags::TagSetId;
 use crate::turn::{End, Resumption, Suspension};
 use crate::vu_state::{VuState, WorkerState};
 
@@ -120,6 +121,11 @@ impl Vu {
     /// Whether a function is under way.
     pub fn is_running(&self) -> bool {
         self.fiber.is_some()
+    }
+
+    /// The tags that it has now, as they are outside of any group: what its iteration as a whole is counted with.
+    pub fn tags(&self) -> TagSetId {
+        self.state.root_tags()
     }
 
     /// Runs something inside the context that neither waits nor runs script code for long.

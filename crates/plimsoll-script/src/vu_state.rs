@@ -112,8 +112,8 @@ impl WorkerState {
         if table.is_full() && !self.warned_of_tags.replace(true) {
             drop(table);
             self.warn(
-                "more than 50,000 tag sets: new values become \"(too many values)\"; give requests with \
-                 varying URLs a fixed `tags: { name: … }` or use http.url",
+                "more than 50,000 tag sets: new names, URLs and values of your own tags become \"(too many \
+                 values)\"; give requests with varying URLs a fixed `tags: { name: … }` or use http.url",
             );
         }
         id
@@ -220,6 +220,15 @@ impl VuState {
 
     pub(crate) fn now(&self) -> Nanos {
         self.worker.host.now()
+    }
+
+    /// The tags of now as they are outside of any group.
+    pub(crate) fn root_tags(&self) -> TagSetId {
+        let tags = self.tags.get();
+        if self.worker.settings.system_tags.group && !self.group.borrow().is_empty() {
+            return self.worker.tag(tags, "group", "");
+        }
+        tags
     }
 
     pub(crate) fn sample(&self, metric: MetricId, value: f64, tags: TagSetId) {

@@ -545,3 +545,27 @@ proptest! {
         prop_assert!((active - wanted).abs() < 1.0 + 1e-6, "{active} VUs, {wanted} wanted");
     }
 }
+
+/// It ended with its last arrival, and rates were over less time than in k6.
+#[test]
+fn a_fixed_rate_of_arrivals_lasts_until_its_regular_end() {
+    let vus = json!({ "preAllocatedVUs": 2, "timeUnit": "1s" });
+    let with = |fields: Value| {
+        let mut all = vus.clone();
+        let map = all.as_object_mut().unwrap();
+        map.extend(fields.as_object().unwrap().clone());
+        scenario(&all)
+    };
+    let fixed =
+        with(json!({ "executor": "constant-arrival-rate", "rate": 1, "duration": "2500ms" }));
+    let log = alone(&fixed, ms(10));
+    assert_eq!((log.starts.len(), log.done_at), (3, ms(2500)));
+    let ramp = with(json!({ "executor": "ramping-arrival-rate", "startRate": 2,
+        "stages": [{ "target": 2, "duration": "1s" }, { "target": 0, "duration": "0s" }, { "target": 0, "duration": "5s" }] }));
+    let log = alone(&ramp, ms(10));
+    assert_eq!(
+        log.done_at,
+        ms(1010),
+        "k6's ramps end with their last arrival"
+    );
+}

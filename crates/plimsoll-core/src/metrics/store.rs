@@ -50,7 +50,7 @@ impl Submetric {
 pub struct Sample {
     pub metric: MetricId,
     pub tags: TagSetId,
-    /// From the start of the test.
+    /// On the run's clock.
     pub at: Nanos,
     pub value: f64,
 }

@@ -57,7 +57,7 @@ impl VirtualUsers {
             if vu.waits_for_its_turn() {
                 return;
             }
-            if let Some(at) = vu.wait_for_turn(&mut self.next_allowed, self.request_gap, now) {
+            if let Some(at) = vu.wait_for_turn(&self.next_allowed, self.request_gap, now) {
                 return self.timers.push(Reverse((at, place, vu.turn)));
             }
             let Some((at, call)) = vu.next_call(most, per_host) else {

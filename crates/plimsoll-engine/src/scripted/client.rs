@@ -103,14 +103,19 @@ impl Client {
             return self.pool.give(token, exchange, now);
         }
         let local = self.names.local(vu);
-        let (origin, setup) = match self.names.find(&url, now) {
-            Ok(Some((origin, setup))) => (origin as u32, setup),
+        let number = match self.names.find(&url, now) {
+            Ok(Some(number)) => number,
             Ok(None) => return self.unnamed.push(exchange),
             Err(error) => return self.refuse_name(exchange, error, now),
         };
+        let origin = number as u32;
         if let Some(token) = self.pool.take_idle(owner, origin) {
             return self.pool.give(token, exchange, now);
         }
+        let setup = match self.names.way(number) {
+            Ok(setup) => setup,
+            Err(error) => return self.refuse_name(exchange, error, now),
+        };
         self.last = Some((url, origin));
         let route = Route {
             setup,

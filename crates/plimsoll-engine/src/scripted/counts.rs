@@ -1,6 +1,6 @@
 //! What a script counts besides windows: metrics, and requests by name, of a whole run and level by level.
 
-use plimsoll_core::metrics::{BuiltIn, Names, Store};
+use plimsoll_core::metrics::{BuiltIn, Names, Sample, Store};
 use plimsoll_core::{Nanos, Tally};
 
 use crate::message::{Counted, NamedRequests, ScriptCounted, VuCounts};
@@ -168,11 +168,10 @@ impl Levels {
     }
 
     /// Counts the virtual users of the level that is played.
-    pub(super) fn count_vus(&mut self, now: Nanos, vus: &VuCounts) {
-        let Some(level) = self.open.last_mut() else {
-            return;
-        };
-        count_vus(&mut level.rest.0, now, vus);
+    pub(super) fn count_vus(&mut self, now: Nanos, vus: &VuCounts, tags: &RunTags) {
+        if let Some(level) = self.open.last_mut() {
+            count_vus(&mut level.rest.0, tags, now, vus);
+        }
     }
 
     pub(super) fn count_interrupted(&mut self, count: u64) {
@@ -182,12 +181,31 @@ impl Levels {
     }
 }
 
-/// The gauges of virtual users.
-pub(super) fn count_vus(store: &mut Store, at: Nanos, vus: &VuCounts) {
-    let tags = store.tag_set(&[]);
-    for (metric, count) in [(BuiltIn::Vus, vus.active), (BuiltIn::VusMax, vus.existing)] {
-        store.record(metric.into(), tags, at, f64::from(count));
-    }
+/// Tags that every sample of the run carries.
+type RunTags = [(Box<str>, Box<str>)];
+
+/// The gauges of virtual users, as they were counted.
+pub(super) fn count_vus(
+    store: &mut Store,
+    tags: &RunTags,
+    at: Nanos,
+    vus: &VuCounts,
+) -> [Sample; 2] {
+    let pairs: Vec<(&str, &str)> = tags
+        .iter()
+        .map(|(name, value)| (&**name, &**value))
+        .collect();
+    let tags = store.tag_set(&pairs);
+    [(BuiltIn::Vus, vus.active), (BuiltIn::VusMax, vus.existing)].map(|(metric, count)| {
+        let (metric, value) = (metric.into(), f64::from(count));
+        store.record(metric, tags, at, value);
+        Sample {
+            metric,
+            tags,
+            at,
+            value,
+        }
+    })
 }
 
 /// Requests by name of a run of one level.
@@ -274,6 +292,21 @@ mod tests {
             (1, 1.0),
             "the request of its first window is not its own"
         );
+    }
+
+    #[test]
+    fn the_gauges_of_virtual_users_carry_the_tags_of_the_run() {
+        let mut store = Store::default();
+        let of_run = store.submetric("vus{testid:42}").unwrap();
+        let (at, vus) = (
+            Nanos(1),
+            VuCounts {
+                active: 3,
+                ..VuCounts::default()
+            },
+        );
+        count_vus(&mut store, &[("testid".into(), "42".into())], at, &vus);
+        assert!(!store.submetrics()[of_run].sink.is_empty());
     }
 
     #[test]

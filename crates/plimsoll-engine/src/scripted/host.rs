@@ -13,6 +13,7 @@ use plimsoll_script::tags::TagTable;
 use plimsoll_script::{Host, tags};
 
 use super::script::Script;
+use super::shared::Shared;
 use crate::message::{Body, LogLine, Metrics, Report};
 
 /// The surroundings of all virtual users of one worker.
@@ -22,7 +23,9 @@ pub(super) struct WorkerHost {
     clock: Clock,
     /// Wall clock at the zero of the run's clock.
     unix_zero_ms: u64,
-    /// When scenarios began, on the run's clock; scripts count from there.
+    /// When the test began, on the run's clock: `setup` belongs to it.
+    pub(super) began: Cell<Nanos>,
+    /// When scenarios began, on the run's clock; executors count from there.
     pub(super) origin: Cell<Nanos>,
     pub(super) metrics: RefCell<Metrics>,
     /// The script's tag sets, known once the runtime is.
@@ -39,14 +42,15 @@ pub(super) struct WorkerHost {
 impl WorkerHost {
     pub(super) fn new(
         worker: usize,
-        clock: Clock,
+        shared: &Shared,
         script: &Script,
         reports: Sender<Report>,
     ) -> Self {
         Self {
             worker,
-            clock,
-            unix_zero_ms: script.unix_zero_ms,
+            clock: shared.clock,
+            unix_zero_ms: shared.unix_zero_ms,
+            began: Cell::default(),
             origin: Cell::default(),
             metrics: RefCell::new(Metrics::new(&script.store)),
             tags: OnceCell::new(),
@@ -61,6 +65,11 @@ impl WorkerHost {
     /// One value of a metric that the engine itself feeds.
     pub(super) fn count(&self, metric: BuiltIn, value: f64, tags: tags::TagSetId) {
         self.sample(metric.into(), value, tags);
+    }
+
+    /// Wall clock, in milliseconds since 1970, at a moment of the run's clock.
+    pub(super) fn unix_ms_at(&self, at: Nanos) -> u64 {
+        self.unix_zero_ms + at.0 / 1_000_000
     }
 
     fn feed(
@@ -111,25 +120,24 @@ impl WorkerHost {
 
 impl Host for WorkerHost {
     fn now(&self) -> Nanos {
-        self.clock.now().saturating_sub(self.origin.get())
+        self.clock.now().saturating_sub(self.began.get())
     }
 
     fn unix_ms(&self) -> i64 {
-        let since = self.clock.now().0 / 1_000_000;
-        (self.unix_zero_ms + since).cast_signed()
+        self.unix_ms_at(self.clock.now()).cast_signed()
     }
 
     fn sample(&self, metric: MetricId, value: f64, tags: tags::TagSetId) {
         let metrics = &mut *self.metrics.borrow_mut();
         let tags = self.tag_set(metrics, tags);
-        self.feed(metrics, (metric, tags), self.now(), value);
+        self.feed(metrics, (metric, tags), self.clock.now(), value);
     }
 
     fn http(&self, sample: &HttpSample<'_>) {
         let metrics = &mut *self.metrics.borrow_mut();
         let tags = self.tag_set(metrics, sample.tags);
         let user_tags = self.tag_set(metrics, sample.user_tags);
-        let now = self.now();
+        let now = self.clock.now();
         let mut feed = |metric: BuiltIn, tags, value| {
             self.feed(metrics, (metric.into(), tags), now, value);
         };

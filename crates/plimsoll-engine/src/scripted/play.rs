@@ -33,7 +33,7 @@ impl VirtualUsers {
             for number in early.collect::<Vec<_>>() {
                 self.make_vu(number)?;
             }
-            let shown = shown(&script, scenario);
+            let shown = shown(scenario);
             let tags = self.tags_of(scenario);
             self.playing.push(Playing {
                 executor,
@@ -244,13 +244,14 @@ impl VirtualUsers {
         };
         let now = self.now();
         let took = now.saturating_sub(running.began);
-        let tags = self.playing[scenario].tags;
         if matches!(end, End::Interrupted) {
             self.counts.interrupted += 1;
         } else {
             self.counts.completed += 1;
             self.counts.calls_of_completed += u64::from(running.calls);
             self.counts.time_of_completed += took;
+            // With what the script has made of its tags meanwhile.
+            let tags = self.vus.list[place].vu.tags();
             self.host.count(BuiltIn::Iterations, 1.0, tags);
             let took = took.as_millis_f64();
             self.host.count(BuiltIn::IterationDuration, took, tags);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use plimsoll_base::clock::Clock;
-use plimsoll_core::metrics::{BuiltIn, MetricId, Names, Sample, Store};
+use plimsoll_core::metrics::{Names, Sample, Store};
 use plimsoll_core::step::StepError;
 use plimsoll_core::{Nanos, Window};
 use plimsoll_script::End;
@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::counts::{self, LevelCounts, Levels, Tallier};
 use super::script::Script;
+use super::shared::Shared;
 use super::users::work;
 use crate::crew::{Crew, CrewError};
 use crate::message::{
@@ -114,6 +115,7 @@ pub(super) struct Collected<W> {
     levels: Levels,
     /// A store in which nothing was counted.
     empty: Store,
+    script: Arc<Script>,
 }
 
 impl<W: Watcher> Collected<W> {
@@ -162,7 +164,8 @@ impl<W: Watcher> Listener for Collected<W> {
             self.vus[worker] = script.vus;
             let vus = VuCounts::sum(&self.vus);
             self.levels.count_interrupted(vus.interrupted - before);
-            self.levels.count_vus(counted.recorder.end, &vus);
+            let at = counted.recorder.end;
+            self.levels.count_vus(at, &vus, &self.script.settings.tags);
         }
         let Self {
             levels,
@@ -215,9 +218,10 @@ impl<W: Watcher> ScriptRunner<W> {
         watcher: W,
     ) -> Result<Self, ScriptError> {
         let stop = Arc::new(AtomicBool::new(false));
+        let shared = Shared::new(clock, Arc::clone(&stop));
         let started = Crew::start(script.workers, "vus", |endpoint| {
-            let (script, stop) = (Arc::clone(&script), Arc::clone(&stop));
-            move || work(endpoint, script, clock, stop)
+            let (script, shared) = (Arc::clone(&script), shared.clone());
+            move || work(endpoint, script, &shared)
         })?;
         let mut runner = Self {
             collected: Collected {
@@ -229,6 +233,7 @@ impl<W: Watcher> ScriptRunner<W> {
                 tallier: Tallier::new(script.workers as usize, script.bounds.clone()),
                 levels: Levels::default(),
                 empty: script.store.clone(),
+                script: Arc::clone(&script),
             },
             script,
             stop: Stop(stop),
@@ -377,21 +382,10 @@ impl<W: Watcher> ScriptRunner<W> {
     fn tick(&mut self, played: &mut Played, mut window: Window) {
         let vus = VuCounts::sum(&self.collected.vus);
         window.vus = Some(vus.active);
-        let elapsed = self.workers.clock.now().saturating_sub(played.origin);
+        let now = self.workers.clock.now();
+        let elapsed = now.saturating_sub(played.origin);
         let added = &mut played.added;
-        let tags = added.tag_set(&[]);
-        let samples =
-            [(BuiltIn::Vus, vus.active), (BuiltIn::VusMax, vus.existing)].map(|(metric, count)| {
-                Sample {
-                    metric: MetricId::from(metric),
-                    tags,
-                    at: elapsed,
-                    value: f64::from(count),
-                }
-            });
-        for sample in &samples {
-            added.record(sample.metric, tags, elapsed, sample.value);
-        }
+        let samples = counts::count_vus(added, &self.script.settings.tags, now, &vus);
         let Collected {
             watcher,
             store,
@@ -471,3 +465,6 @@ struct Played {
     added: Store,
     progress: Vec<(String, f64)>,
 }
+
+#[cfg(test)]
+mod tests;

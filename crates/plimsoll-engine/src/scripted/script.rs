@@ -42,8 +42,6 @@ pub struct Script {
     /// Outputs want every sample, not only what they add up to.
     pub keeps_samples: bool,
     pub seating: Seating,
-    /// Wall clock at the zero of the run's clock, milliseconds since 1970.
-    pub unix_zero_ms: u64,
     /// Response-time bounds whose ok answers are counted exactly.
     pub bounds: Vec<Nanos>,
 }
@@ -77,7 +75,6 @@ impl Script {
             iteration_least: Nanos::ZERO,
             keeps_samples: false,
             seating: Seating::Early,
-            unix_zero_ms: 0,
             bounds: Vec::new(),
         }
     }
@@ -114,8 +111,8 @@ pub enum HttpDebug {
     Full,
 }
 
-/// What scripts see of a scenario.
-pub(super) fn shown(script: &Script, scenario: &Scenario) -> plimsoll_script::Scenario {
+/// What scripts see of a scenario. When it starts is known when the scenarios begin.
+pub(super) fn shown(scenario: &Scenario) -> plimsoll_script::Scenario {
     let boxed = |map: &BTreeMap<String, String>| {
         map.iter()
             .map(|(name, value)| (name.as_str().into(), value.as_str().into()))
@@ -124,7 +121,7 @@ pub(super) fn shown(script: &Script, scenario: &Scenario) -> plimsoll_script::Sc
     plimsoll_script::Scenario {
         name: scenario.name.as_str().into(),
         executor: scenario.executor.name().into(),
-        start_unix_ms: script.unix_zero_ms + scenario.start_ns.0 / 1_000_000,
+        start_unix_ms: 0,
         tags: boxed(&scenario.tags),
         env: boxed(&scenario.env),
     }

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU64;
 
-use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::{Poll, Ready};
+use plimsoll_base::random::Rng;
 use plimsoll_control::executor::Executor;
 use plimsoll_core::Nanos;
 use plimsoll_script::host::Instance;
@@ -19,6 +19,7 @@ use super::levels::Levels;
 use super::named::Named;
 use super::names::Names;
 use super::script::Script;
+use super::shared::Shared;
 use super::vus::{Playing, RunningIteration, VirtualUser, Vus};
 use crate::crew::Endpoint;
 use crate::message::{
@@ -58,9 +59,9 @@ pub(super) struct VirtualUsers {
     spare: Vec<Box<ScriptCounted>>,
     pub(super) is_playing: bool,
     pub(super) is_finished: bool,
-    /// Between two requests of this worker, where `rps` limits them, and when the next may go.
+    /// Between two requests of all workers, where `rps` limits them, and when the next may go.
     pub(super) request_gap: Nanos,
-    pub(super) next_allowed: Nanos,
+    pub(super) next_allowed: Arc<AtomicU64>,
     /// Calls that ended, which numbers them.
     pub(super) calls: u64,
     /// The call whose answer the virtual user at hand sees now, and may check.
@@ -71,21 +72,15 @@ pub(super) struct VirtualUsers {
 fn request_gap(script: &Script) -> Nanos {
     match script.requests_per_s_max {
         0 => Nanos::ZERO,
-        most => Nanos::from_secs_f64(f64::from(script.workers) / most as f64),
+        most => Nanos::from_secs_f64(1.0 / most as f64),
     }
 }
 
 /// The body of a worker's thread.
-pub(super) fn work(endpoint: Endpoint, script: Arc<Script>, clock: Clock, stop: Arc<AtomicBool>) {
+pub(super) fn work(endpoint: Endpoint, script: Arc<Script>, shared: &Shared) {
     let (index, reports) = (endpoint.index, endpoint.reports.clone());
     let commands = endpoint.commands;
-    let users = VirtualUsers::new(
-        index,
-        endpoint.poll,
-        (endpoint.reports, clock),
-        script,
-        stop,
-    );
+    let users = VirtualUsers::new(index, endpoint.poll, endpoint.reports, script, shared);
     let (users, body) = match users {
         Ok(users) => (Some(users), Body::Ready),
         Err(error) => (None, Body::NotReady(error)),
@@ -104,16 +99,19 @@ impl VirtualUsers {
     fn new(
         index: usize,
         poll: Poll,
-        (reports, clock): (std::sync::mpsc::Sender<Report>, Clock),
+        reports: std::sync::mpsc::Sender<Report>,
         script: Arc<Script>,
-        stop: Arc<AtomicBool>,
+        shared: &Shared,
     ) -> Result<Self, ScriptError> {
-        let host = Rc::new(WorkerHost::new(index, clock, &script, reports.clone()));
+        let clock = shared.clock;
+        let host = Rc::new(WorkerHost::new(index, shared, &script, reports.clone()));
         let settings = script.settings.clone();
         let shown: Rc<dyn plimsoll_script::Host> = Rc::<WorkerHost>::clone(&host);
-        let runtime = Runtime::new(&script.program, settings, shown, stop)?;
+        let runtime = Runtime::new(&script.program, settings, shown, Arc::clone(&shared.stop))?;
         let _first = host.tags.set(runtime.tags());
-        let names = Names::new(Arc::clone(&script.naming), poll.waker());
+        // Streams from zero up are those of virtual users.
+        let rng = Rng::new(script.settings.seed, u64::MAX - index as u64);
+        let names = Names::new(Arc::clone(&script.naming), poll.waker(), rng);
         let user_agent = Arc::clone(&script.user_agent);
         let part = Part {
             index: index as u64,
@@ -136,13 +134,14 @@ impl VirtualUsers {
             is_playing: false,
             is_finished: false,
             request_gap: request_gap(&script),
-            next_allowed: Nanos::ZERO,
+            next_allowed: Arc::clone(&shared.next_allowed),
             calls: 0,
             unchecked: None,
             named: Named::default(),
             script,
         };
         users.seat_scenarios()?;
+        users.host.began.set(clock.now());
         Ok(users)
     }
 
@@ -153,6 +152,15 @@ impl VirtualUsers {
     /// Time since the scenarios began, which is what executors count in.
     pub(super) fn test_time(&self) -> Nanos {
         self.now().saturating_sub(self.host.origin.get())
+    }
+
+    /// The scenarios begin at that moment.
+    fn begin_at(&mut self, at: Nanos) {
+        self.host.origin.set(at);
+        for (playing, scenario) in self.playing.iter_mut().zip(self.script.scenarios.iter()) {
+            let starts = self.host.unix_ms_at(at + scenario.start_ns);
+            Rc::make_mut(&mut playing.scenario).start_unix_ms = starts;
+        }
     }
 
     fn run_lifecycle(&mut self, lifecycle: &Lifecycle) {
@@ -389,14 +397,14 @@ impl Users for VirtualUsers {
             ScriptCommand::Lifecycle(lifecycle) => self.run_lifecycle(&lifecycle),
             ScriptCommand::Begin { data, at } => {
                 self.data = data.map(Rc::from);
-                self.host.origin.set(at);
+                self.begin_at(at);
                 self.is_playing = true;
                 return Some(at);
             }
             ScriptCommand::Search { data, vus_max } => {
                 let now = self.now();
                 self.data = data.map(Rc::from);
-                self.host.origin.set(now);
+                self.begin_at(now);
                 let share = self.context.part.share_of(u64::from(vus_max)) as u32;
                 self.levels = Some(Levels::new(share.max(1)));
                 // Windows begin with the first level.

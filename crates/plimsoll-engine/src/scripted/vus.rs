@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use plimsoll_control::executor::Executor;
 use plimsoll_core::{Nanos, Outcome};
@@ -145,19 +146,18 @@ impl VirtualUser {
     }
 
     /// Takes the time at which the next call may go, if one waits and `next_allowed` is still to come. Calls of all virtual
-    /// users of the worker are a gap apart at least: call n goes at tₙ = max(now, tₙ₋₁ + gap), and time that nobody used is
+    /// users of all workers are a gap apart at least: call n goes at tₙ = max(now, tₙ₋₁ + gap), and time that nobody used is
     /// not saved up.
     pub(super) fn wait_for_turn(
         &mut self,
-        next_allowed: &mut Nanos,
+        next_allowed: &AtomicU64,
         gap: Nanos,
         now: Nanos,
     ) -> Option<Nanos> {
         if gap == Nanos::ZERO || self.may_call || self.queued.is_empty() {
             return None;
         }
-        let at = now.max(*next_allowed);
-        *next_allowed = at + gap;
+        let at = take_turn(next_allowed, gap, now);
         self.may_call = at <= now;
         self.waits_for_turn = !self.may_call;
         self.waits_for_turn.then_some(at)
@@ -187,6 +187,14 @@ impl VirtualUser {
         self.waits_for_turn = false;
         self.may_call = false;
     }
+}
+
+/// When this call may go: nobody else gets the same time.
+fn take_turn(next_allowed: &AtomicU64, gap: Nanos, now: Nanos) -> Nanos {
+    let taken = |next: u64| Some(now.0.max(next) + gap.0);
+    let (Ok(next) | Err(next)) =
+        next_allowed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken);
+    now.max(Nanos(next))
 }
 
 /// All virtual users of a worker, by their place and by their number.
@@ -219,4 +227,17 @@ pub(super) struct Playing {
     pub(super) arrives: bool,
     pub(super) is_done: bool,
     pub(super) wait_until: Nanos,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each worker had its part of the rate, and those without virtual users left theirs unused.
+    #[test]
+    fn whoever_asks_gets_the_next_turn_of_all_workers() {
+        let (next_allowed, gap) = (AtomicU64::default(), Nanos(10));
+        let turn = |now| take_turn(&next_allowed, gap, Nanos(now)).0;
+        assert_eq!([turn(5), turn(5), turn(7), turn(90)], [5, 15, 25, 90]);
+    }
 }

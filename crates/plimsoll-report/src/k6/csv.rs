@@ -51,6 +51,7 @@ impl CsvTime {
 #[derive(Debug)]
 pub struct CsvRows<W> {
     out: W,
+    /// When the clock of the samples stands at zero, in nanoseconds since 1970.
     start_unix: Nanos,
     time: CsvTime,
     /// System tags with a column, sorted.
@@ -58,8 +59,7 @@ pub struct CsvRows<W> {
 }
 
 impl<W: Write> CsvRows<W> {
-    /// Writes the header. `start_unix` is the start of the test since 1970; system tags that are
-    /// switched off get no column.
+    /// Writes the header. System tags that are switched off get no column.
     pub fn new(
         mut out: W,
         start_unix: Nanos,
@@ -77,6 +77,11 @@ impl<W: Write> CsvRows<W> {
             time,
             columns,
         })
+    }
+
+    /// From now on, the clock that samples are stamped with stands at zero at `zero_unix` since 1970.
+    pub const fn count_from(&mut self, zero_unix: Nanos) {
+        self.start_unix = zero_unix;
     }
 
     /// Writes one sample; metric and tags are those of `store`.

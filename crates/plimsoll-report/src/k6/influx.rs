@@ -17,7 +17,7 @@ enum FieldKind {
 /// Writes samples as lines.
 #[derive(Debug)]
 pub struct InfluxLines {
-    /// Start of the test in nanoseconds since 1970.
+    /// When the clock of the samples stands at zero, in nanoseconds since 1970.
     start_unix: Nanos,
     /// Tags that are written as fields, because they have too many values for an index.
     fields: Vec<(String, FieldKind)>,
@@ -41,6 +41,11 @@ impl InfluxLines {
         let fields = named.filter(|field| !field.is_empty()).map(read);
         let fields = fields.collect::<Result<Vec<_>, String>>()?;
         Ok(Self { start_unix, fields })
+    }
+
+    /// From now on, the clock that samples are stamped with stands at zero at `zero_unix` since 1970.
+    pub const fn count_from(&mut self, zero_unix: Nanos) {
+        self.start_unix = zero_unix;
     }
 
     /// Appends one line; metric and tags are those of `store`. What is no number has no place in a line.

@@ -15,7 +15,7 @@ use super::value::number;
 #[derive(Debug)]
 pub struct JsonLines<W> {
     out: W,
-    /// Start of the test in nanoseconds since 1970.
+    /// When the clock of the samples stands at zero, in nanoseconds since 1970.
     start_unix: Nanos,
     declared: BTreeSet<MetricId>,
 }
@@ -27,6 +27,11 @@ impl<W: Write> JsonLines<W> {
             start_unix,
             declared: BTreeSet::new(),
         }
+    }
+
+    /// From now on, the clock that samples are stamped with stands at zero at `zero_unix` since 1970.
+    pub const fn count_from(&mut self, zero_unix: Nanos) {
+        self.start_unix = zero_unix;
     }
 
     /// Writes one sample; metric and tags are those of `store`.

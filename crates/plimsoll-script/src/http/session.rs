@@ -1,6 +1,7 @@
 //! What one virtual user keeps between its requests.
 
 use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use super::Proto;
@@ -76,4 +77,6 @@ pub(crate) struct AnswerKey {
     pub(crate) proto: Proto,
     pub(crate) expected: Option<bool>,
     pub(crate) tls: Option<&'static str>,
+    /// Where it came from, if that is a tag.
+    pub(crate) ip: Option<IpAddr>,
 }

@@ -14,6 +14,8 @@ pub(crate) static CONSTRUCTORS: &[Native] = &[Native::constructor("SharedArray",
 pub(crate) static TRAPS: &[Native] = &[
     Native::new("get", 3, trap_get),
     Native::new("has", 2, trap_has),
+    Native::new("ownKeys", 1, trap_keys),
+    Native::new("getOwnPropertyDescriptor", 2, trap_descriptor),
     Native::new("set", 4, read_only),
     Native::new("deleteProperty", 2, read_only),
     Native::new("defineProperty", 3, read_only),
@@ -107,6 +109,40 @@ fn trap_has<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
         None => call.arg(0).get::<Object<'js>>()?.contains_key(key)?,
     };
     Ok(call.boolean(has))
+}
+
+/// `ownKeys(target)`: what `for … in` and `Object.keys` go through.
+fn trap_keys<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let handler = Class::<View>::from_value(&call.this)?;
+    let len = handler.borrow().elements.len();
+    let keys = Array::new(call.ctx.clone())?;
+    for index in 0..len {
+        keys.set(index, index.to_string())?;
+    }
+    keys.set(len, "length")?;
+    Ok(keys.into_value())
+}
+
+/// `getOwnPropertyDescriptor(target, key)`. Elements look as if they could be changed, as in k6, or the engine would refuse
+/// what the empty target does not have.
+fn trap_descriptor<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
+    let handler = Class::<View>::from_value(&call.this)?;
+    let elements = &handler.borrow().elements;
+    let key = call.arg(1);
+    let (value, is_element) = match index_of(&key) {
+        Some(index) => match elements.get(index) {
+            Some(json) => (call.ctx.json_parse(json.as_bytes())?, true),
+            None => return Ok(call.undefined()),
+        },
+        None if is_length(&key) => (call.number(elements.len() as f64), false),
+        None => return Ok(call.undefined()),
+    };
+    let descriptor = Object::new(call.ctx.clone())?;
+    descriptor.set("value", value)?;
+    descriptor.set("writable", true)?;
+    descriptor.set("enumerable", is_element)?;
+    descriptor.set("configurable", is_element)?;
+    Ok(descriptor.into_value())
 }
 
 fn read_only<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {

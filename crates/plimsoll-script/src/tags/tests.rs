@@ -35,3 +35,25 @@ fn values_that_never_repeat_end_in_one_set_and_known_ones_stay() {
     assert!(table.is_full() && table.sets.len() <= SETS_MAX + 1);
     assert_eq!(table.with(TagSetId::EMPTY, "url", "0"), first);
 }
+
+/// The status of every later answer became "(too many values)" too, and thresholds on it passed without data.
+#[test]
+fn ever_new_urls_cost_no_status_and_no_check() {
+    let mut table = TagTable::default();
+    for index in 0..SETS_MAX {
+        table.with(TagSetId::EMPTY, "url", &index.to_string());
+    }
+    let known = table.with(TagSetId::EMPTY, "url", "7");
+    let late = table.with(TagSetId::EMPTY, "url", "never seen");
+    for (base, url) in [(known, "7"), (late, OVERFLOW)] {
+        let status = table.with(base, "status", "503");
+        assert_eq!(shown(&table, status), format!("status=503 url={url}"));
+        let check = table.with(base, "check", "is 200");
+        assert_eq!(shown(&table, check), format!("check=is 200 url={url}"));
+    }
+    for index in 0..SETS_MAX * 2 {
+        table.with(TagSetId::EMPTY, "check", &index.to_string());
+    }
+    let endless = table.with(TagSetId::EMPTY, "check", "never seen");
+    assert_eq!(shown(&table, endless), format!("check={OVERFLOW}"));
+}

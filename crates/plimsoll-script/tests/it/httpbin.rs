@@ -48,6 +48,10 @@ fn route(call: &HttpCall) -> HttpResult {
             let to = format!("/{}", rest.join("/"));
             with_status(status.parse().unwrap(), &[("Location", &to)], b"")
         }
+        ["to", host, rest @ ..] => {
+            let to = format!("http://{host}/{}", rest.join("/"));
+            with_status(302, &[("Location", &to)], b"")
+        }
         ["away"] => with_status(302, &[("Location", "http://other.test/anything")], b""),
         ["cookies", "set"] => set_cookies(call, 200),
         ["cookies", "set-and-go"] => set_cookies(call, 302),

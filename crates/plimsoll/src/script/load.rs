@@ -18,7 +18,7 @@ use plimsoll_core::metrics::Store;
 use plimsoll_core::scenario::{Flag, Layer, Options, Origin, Scenario, Strictness};
 use plimsoll_core::test::ScriptSetup;
 use plimsoll_core::threshold::Thresholds;
-use plimsoll_engine::scripted::{HttpDebug, Naming, Script};
+use plimsoll_engine::scripted::{Family, HttpDebug, Naming, Script, Select};
 use plimsoll_net::proxy::Proxies;
 use plimsoll_report::k6::Output;
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, LogLevel};
@@ -233,7 +233,6 @@ fn apply(script: &mut Script, options: &Options, source: &ScriptSource) -> Resul
     let said = &options.settings;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     script.workers = (cores / 2).max(1);
-    script.unix_zero_ms = machine::since_1970().as_millis() as u64;
     script.requests_per_s_max = said.requests_per_s_max;
     script.part = said.part;
     script.http_debug = match said.http_debug.as_deref() {
@@ -262,6 +261,8 @@ fn naming(options: &Options, strictness: Strictness) -> Result<Naming> {
     let mut naming = Naming {
         blocked_names: said.block_hostnames.clone(),
         keep: said.dns.ttl_ns.unwrap_or(Nanos::from_secs(3600 * 24 * 365)),
+        family: family(&said.dns.policy),
+        select: select(&said.dns.select),
         tls: tls::choice(said, strictness)?,
         identities: tls::identities(said)?,
         local: local::addresses(&said.local_ips)?,
@@ -301,6 +302,25 @@ fn naming(options: &Options, strictness: Strictness) -> Result<Naming> {
         naming.blocked_networks.push((ip, bits));
     }
     Ok(naming)
+}
+
+/// By the name that the option has checked.
+fn family(policy: &str) -> Family {
+    match policy {
+        "preferIPv6" => Family::PreferV6,
+        "onlyIPv4" => Family::OnlyV4,
+        "onlyIPv6" => Family::OnlyV6,
+        "any" => Family::Any,
+        _ => Family::PreferV4,
+    }
+}
+
+fn select(name: &str) -> Select {
+    match name {
+        "first" => Select::First,
+        "roundRobin" => Select::RoundRobin,
+        _ => Select::Random,
+    }
 }
 
 /// The surroundings of the init code: it may only write to the console.

@@ -67,6 +67,19 @@ impl Outs {
         Ok(outs)
     }
 
+    /// The run's clock, with which samples are stamped, stands at zero at `zero_unix` since 1970.
+    pub(crate) fn count_from(&mut self, zero_unix: Nanos) {
+        for out in &mut self.all {
+            match out {
+                Out::Json(lines) => lines.count_from(zero_unix),
+                Out::Csv(rows) => rows.count_from(zero_unix),
+                Out::Influx(influx) => influx.count_from(zero_unix),
+                // Their points have the time at which they are sent.
+                Out::Remote(_) | Out::Collector(_) => {}
+            }
+        }
+    }
+
     pub(crate) fn write(&mut self, store: &Store, thresholds: &Thresholds, samples: &[Sample]) {
         for out in &mut self.all {
             let written = match out {

@@ -153,6 +153,8 @@ pub(crate) fn play(
     interrupt: &Arc<AtomicBool>,
 ) -> Result<Played> {
     let clock = session.clock;
+    let unix = Nanos(machine::since_1970().as_nanos() as u64);
+    outs.count_from(unix.saturating_sub(clock.now()));
     let following = Following {
         session,
         loaded,
@@ -170,13 +172,9 @@ pub(crate) fn play(
     let mut runner =
         ScriptRunner::start(script, clock, Arc::clone(interrupt), following).map_err(of_runner)?;
     let mut ending = Ending::default();
-    let data = set_up(loaded, &mut runner, &mut ending)?;
-    if ending.cause().is_none() {
-        let end = runner.play_scenarios(data.as_deref());
-        let crossed = runner.watcher().crossed;
-        note_end(&end.map_err(of_runner)?, crossed, &mut ending);
-    }
-    tear_down(loaded, &mut runner, data.as_deref(), &mut ending)?;
+    let data = run(loaded, &mut runner, &mut ending, |following| {
+        following.crossed
+    })?;
     note_failed(&runner, &mut ending);
     let elapsed = runner.watcher().elapsed;
     let store = runner.store().clone();
@@ -206,6 +204,23 @@ pub(crate) fn play(
         console::error(&format!("test marked as failed: {message}"));
     }
     Ok(played)
+}
+
+/// Setup, scenarios and teardown; what `setup` returned. As in k6, what failed to set up is not torn down.
+fn run<W: Watcher>(
+    loaded: &Loaded,
+    runner: &mut ScriptRunner<W>,
+    ending: &mut Ending,
+    has_crossed: impl Fn(&W) -> bool,
+) -> Result<Option<Box<str>>> {
+    let data = set_up(loaded, runner, ending)?;
+    if ending.cause().is_none() {
+        let end = runner.play_scenarios(data.as_deref());
+        let crossed = has_crossed(runner.watcher());
+        note_end(&end.map_err(of_runner)?, crossed, ending);
+        tear_down(loaded, runner, data.as_deref(), ending)?;
+    }
+    Ok(data)
 }
 
 impl Played {
@@ -444,3 +459,6 @@ pub(crate) fn results<'a>(loaded: &'a Loaded, played: &'a Played) -> Results<'a>
         setup_data: played.setup_data.as_ref(),
     }
 }
+
+#[cfg(test)]
+mod tests;

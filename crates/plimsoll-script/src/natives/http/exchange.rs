@@ -1,16 +1,16 @@
 //! Requests until they are over: cookies, redirects, challenges, samples.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use rquickjs::{Exception, Result};
-use url::Url;
 
 use super::body::decode_body;
 use super::digest::{Challenged, answer};
 use super::params::{Auth, GivenCookie, ResponseType};
 use super::prepare::{Prepared, cookies_of, request_tags, wire_call};
 use crate::host::HttpSample;
-use crate::http::address::{Address, address};
+use crate::http::address::{Address, redirected};
 use crate::http::cookies::parse_set_cookie;
 use crate::http::session::AnswerKey;
 use crate::http::{Headers, HttpCall, HttpError, HttpResult};
@@ -39,8 +39,20 @@ pub(crate) struct Sent {
     pub(crate) cookies: Vec<GivenCookie>,
 }
 
+/// Headers that say who somebody is: not for everyone to whom a server redirects.
+const SECRETS: [&str; 6] = [
+    "authorization",
+    "www-authenticate",
+    "cookie",
+    "cookie2",
+    "proxy-authorization",
+    "proxy-authenticate",
+];
+
 struct Flight {
     prepared: Prepared,
+    /// Where it went first.
+    first: Option<Rc<Address>>,
     hops: u32,
     /// The answer to a challenge, once there was one.
     authorization: Option<String>,
@@ -63,6 +75,7 @@ pub(super) fn fly(
     let mut flights = Vec::with_capacity(requests.len());
     for prepared in requests {
         let mut flight = Flight {
+            first: prepared.address.as_ref().ok().map(Rc::clone),
             prepared,
             hops: 0,
             authorization: None,
@@ -204,12 +217,7 @@ impl Flight {
             }
             return false;
         }
-        let next = from
-            .parsed
-            .join(location)
-            .ok()
-            .and_then(|url: Url| address(url).ok());
-        let Some(next) = next else {
+        let Some(next) = redirected(from, location) else {
             return false;
         };
         self.hops += 1;
@@ -225,14 +233,19 @@ impl Flight {
             prepared.body = None;
         }
         let is_foreign = next.request.host != from.request.host;
+        // As Go has it: secrets go to the first host and to those below it, and what was left out once stays out.
+        let first = self.first.as_ref().map_or("", |first| &first.request.host);
+        let keeps_secrets = is_below(&next.request.host, first);
         let is_kept = |name: &str| {
             let of_body = name.to_ascii_lowercase().starts_with("content-");
-            let is_secret = ["authorization", "cookie"]
-                .iter()
-                .any(|secret| name.eq_ignore_ascii_case(secret));
-            let is_host = name.eq_ignore_ascii_case("host");
-            !(drops_body && of_body || is_foreign && (is_secret || is_host))
+            let is = |known: &&str| name.eq_ignore_ascii_case(known);
+            let is_secret = SECRETS.iter().any(is);
+            let is_host = is(&"host");
+            !(drops_body && of_body || !keeps_secrets && is_secret || is_foreign && is_host)
         };
+        if !keeps_secrets {
+            prepared.params.cookies.clear();
+        }
         prepared.headers = prepared
             .headers
             .iter()
@@ -283,6 +296,13 @@ impl Flight {
     }
 }
 
+/// Whether a host is that one, or of its domain.
+fn is_below(host: &str, domain: &str) -> bool {
+    let rest = host.strip_suffix(domain);
+    let is_name = !host.contains(':');
+    rest.is_some_and(|rest| rest.is_empty() || is_name && rest.ends_with('.'))
+}
+
 /// k6's code: that of the error, or 1000 plus the status from 400 on.
 fn error_code(result: &HttpResult) -> u16 {
     match &result.error {
@@ -301,6 +321,7 @@ fn emit(call: &Call<'_, '_>, prepared: &Prepared, result: &HttpResult, error_cod
         proto: result.proto,
         expected,
         tls: result.tls.map(|tls| tls.version),
+        ip: answered_from(call, result),
     };
     let last = call.vu.http.last_answer.get();
     let tags = match last {
@@ -310,16 +331,18 @@ fn emit(call: &Call<'_, '_>, prepared: &Prepared, result: &HttpResult, error_cod
     if result.error.is_none() {
         call.vu.http.last_answer.set(Some((key, tags)));
     }
-    let mut user_tags = call.vu.tags.get();
-    if call.vu.worker.settings.system_tags.group && !call.vu.group.borrow().is_empty() {
-        user_tags = call.vu.worker.tag(user_tags, "group", "");
-    }
     call.vu.worker.host.http(&HttpSample {
         tags,
-        user_tags,
+        user_tags: call.vu.root_tags(),
         expected,
         result,
     });
+}
+
+/// The address of the server, where samples carry it.
+fn answered_from(call: &Call<'_, '_>, result: &HttpResult) -> Option<IpAddr> {
+    let remote = result.remote.map(|remote| remote.ip());
+    remote.filter(|_| call.vu.worker.settings.system_tags.ip)
 }
 
 fn answer_tags(
@@ -357,8 +380,8 @@ fn answer_tags(
     if let Some(tls) = result.tls {
         tag(system.tls_version, "tls_version", tls.version);
     }
-    if let Some(remote) = result.remote {
-        tag(system.ip, "ip", &remote.ip().to_string());
+    if let Some(ip) = answered_from(call, result) {
+        tag(true, "ip", &ip.to_string());
     }
     tags
 }

@@ -59,7 +59,7 @@ const NOT_FOLLOWED: [(&str, &str); 19] = [
 const NO_EXTENSIONS: &str = "extensions of k6 are not used here";
 
 /// Other variables that begin like options and are read elsewhere: a name near to one of these is no mistake.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 11] = [
     "K6_OUT",
     "K6_CONFIG",
     "K6_LOG_OUTPUT",
@@ -71,16 +71,68 @@ const OTHERS: [&str; 12] = [
     "K6_INCLUDE_SYSTEM_ENV_VARS",
     "K6_NEW_MACHINE_READABLE_SUMMARY",
     "K6_WEB_DASHBOARD",
-    "K6_CSV_FILENAME",
 ];
 
-/// What outputs read for themselves begins so.
-const OF_OUTPUTS: [&str; 5] = [
-    "WEB_DASHBOARD_",
-    "PROMETHEUS_RW_",
-    "CSV_",
-    "INFLUXDB_",
-    "OTEL_",
+/// What outputs read for themselves: how it begins, and how it may go on. Some of it only to say that it is not followed.
+const OF_OUTPUTS: [(&str, &[&str]); 5] = [
+    (
+        "K6_WEB_DASHBOARD_",
+        &["HOST", "PORT", "PERIOD", "OPEN", "EXPORT"],
+    ),
+    ("K6_CSV_", &["FILENAME", "TIME_FORMAT"]),
+    (
+        "K6_PROMETHEUS_RW_",
+        &[
+            "SERVER_URL",
+            "PUSH_INTERVAL",
+            "TREND_STATS",
+            "TREND_AS_NATIVE_HISTOGRAM",
+            "STALE_MARKERS",
+            "USERNAME",
+            "PASSWORD",
+            "BEARER_TOKEN",
+            "HTTP_HEADERS",
+            "INSECURE_SKIP_TLS_VERIFY",
+        ],
+    ),
+    (
+        "K6_INFLUXDB_",
+        &[
+            "ADDR",
+            "DB",
+            "USERNAME",
+            "PASSWORD",
+            "INSECURE",
+            "PUSH_INTERVAL",
+            "RETENTION",
+            "CONSISTENCY",
+            "TAGS_AS_FIELDS",
+            "ORGANIZATION",
+            "BUCKET",
+            "TOKEN",
+            "PROXY",
+            "HTTP_PROXY",
+            "CONCURRENT_WRITES",
+            "PAYLOAD_SIZE",
+        ],
+    ),
+    (
+        "K6_OTEL_",
+        &[
+            "HTTP_EXPORTER_ENDPOINT",
+            "HTTP_EXPORTER_URL_PATH",
+            "HTTP_EXPORTER_INSECURE",
+            "EXPORT_INTERVAL",
+            "METRIC_PREFIX",
+            "SERVICE_NAME",
+            "SERVICE_VERSION",
+            "HEADERS",
+            "TLS_INSECURE_SKIP_VERIFY",
+            "EXPORTER_PROTOCOL",
+            "EXPORTER_TYPE",
+            "GRPC_EXPORTER_ENDPOINT",
+        ],
+    ),
 ];
 
 /// The variables of this process that are text.
@@ -131,8 +183,16 @@ fn problem_of(name: &str) -> Option<String> {
     if let Some((_, why)) = NOT_FOLLOWED.iter().find(|(known, _)| is_it(known)) {
         return Some(format!("{name} is not followed: {why}"));
     }
-    if OF_OUTPUTS.iter().any(|known| rest.starts_with(known)) {
-        return None;
+    let of_output = OF_OUTPUTS
+        .iter()
+        .find_map(|(begin, known)| Some((begin, known, name.strip_prefix(begin)?)));
+    if let Some((begin, known, end)) = of_output {
+        return (!known.contains(&end)).then(|| {
+            format!(
+                "{name} is not followed; what is read of {begin}… is {}",
+                known.join(", ")
+            )
+        });
     }
     let options = OPTIONS.iter().filter_map(|spec| spec.env);
     let known: Vec<&str> = options
@@ -161,6 +221,17 @@ mod tests {
             ("K6_DURATION", None),
             ("K6_OUT", None),
             ("K6_WEB_DASHBOARD_HOST", None),
+            ("K6_PROMETHEUS_RW_SERVER_URL", None),
+            (
+                "K6_PROMETHEUS_RW_CLIENT_CERTIFICATE",
+                Some("is not followed"),
+            ),
+            ("K6_OTEL_FLUSH_INTERVAL", Some("EXPORT_INTERVAL")),
+            ("K6_CSV_FILENAME", None),
+            (
+                "K6_CSV_SAVE_INTERVAL",
+                Some("rows are written as they come"),
+            ),
             ("K6_OF_MY_OWN_SCRIPT", None),
             ("HOME", None),
         ] {

@@ -59,6 +59,10 @@ impl Influx {
         })
     }
 
+    pub(super) const fn count_from(&mut self, zero_unix: Nanos) {
+        self.lines.count_from(zero_unix);
+    }
+
     pub(super) fn absorb(&mut self, store: &Store, samples: &[Sample]) {
         for sample in samples {
             self.lines.add(&mut self.body, store, sample);
