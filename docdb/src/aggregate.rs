@@ -71,6 +71,16 @@ pub(crate) enum Read {
 /// Stages of one pipeline, those of sub-pipelines not counted (MongoDB's limit).
 const STAGES_MAX: usize = 1000;
 
+/// Refuses a pipeline of too many stages, that of an update too.
+pub(crate) fn check_length(stages: usize) -> Result<()> {
+    if stages <= STAGES_MAX {
+        return Ok(());
+    }
+    Err(Code::Location(7_749_501).error(format!(
+        "Pipeline length must be no longer than {STAGES_MAX} stages"
+    )))
+}
+
 /// A pipeline as a command brings it.
 #[derive(Debug, Clone)]
 pub(crate) struct Pipeline {
@@ -93,11 +103,7 @@ impl Pipeline {
         variables: &Variables,
         depth: usize,
     ) -> Result<Self> {
-        if stages.len() > STAGES_MAX {
-            return Err(Code::Location(7_749_501).error(format!(
-                "Pipeline length must be no longer than {STAGES_MAX} stages"
-            )));
-        }
+        check_length(stages.len())?;
         let mut parsed = Vec::with_capacity(stages.len());
         for stage in stages {
             Stage::parse(stage, variables, depth, &mut parsed)?;

@@ -14,7 +14,7 @@ pub(crate) use self::namespace::{check_collection, check_database, check_new_col
 use crate::collection::row::{self, COLLECTION, put_collection, row_key};
 use crate::collection::{Collection, Index, IndexSpec, Scratch, Selection, Writer};
 use crate::error::{Code, Result};
-use crate::store::{Space, Store, StoreError};
+use crate::store::{Slice, Space, Store, StoreError};
 
 const VERSION_KEY: &[u8] = b"v";
 const VERSION: u32 = 1;
@@ -31,6 +31,8 @@ pub(crate) struct Catalog {
     /// Collections whose counts changed since the last commit.
     dirty: Vec<u32>,
     dropped: VecDeque<Dropped>,
+    /// Where the first of them is deleted up to: what is gone is not looked at again.
+    swept: Option<Slice>,
     /// Since the census was last taken.
     pub(crate) names_changed: bool,
     scratch: Scratch,
@@ -329,11 +331,11 @@ impl Catalog {
         let lower = dropped.id.to_be_bytes();
         let upper = dropped.id.saturating_add(1).to_be_bytes();
         let keys = {
-            let scan = store.scan(
-                dropped.space,
-                Bound::Included(&lower),
-                Bound::Excluded(&upper),
-            );
+            let from = match &self.swept {
+                Some(last) => Bound::Excluded(&last[..]),
+                None => Bound::Included(&lower[..]),
+            };
+            let scan = store.scan(dropped.space, from, Bound::Excluded(&upper));
             scan.take(most)
                 .map(|entry| entry.map(|(key, _)| key))
                 .collect::<Result<Vec<_>, _>>()?
@@ -341,7 +343,9 @@ impl Catalog {
         for key in &keys {
             store.delete(dropped.space, key);
         }
+        self.swept = keys.last().cloned();
         if keys.len() < most {
+            self.swept = None;
             store.delete(Space::Catalog, &dropped_key(dropped));
             self.dropped.pop_front();
         }

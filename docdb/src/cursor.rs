@@ -5,7 +5,8 @@ mod ended;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use plimsoll_base::Nanos;
 use plimsoll_base::random::Rng;
@@ -79,12 +80,26 @@ pub(crate) struct Cursor {
     /// About what its filter, pipeline and plan take.
     weight: usize,
     claim: Option<Claim>,
+    /// While a batch of it is filled in slices: set by who closes it meanwhile.
+    closed: Option<Arc<AtomicBool>>,
+}
+
+/// A cursor that is away, because a batch of it is filled in slices.
+#[derive(Debug)]
+struct Away {
+    /// `None` before its first batch.
+    id: Option<i64>,
+    database: String,
+    collection: String,
+    session: Option<[u8; 16]>,
+    closed: Weak<AtomicBool>,
 }
 
 /// All open cursors of a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Cursors {
     open: BTreeMap<i64, Cursor>,
+    away: Vec<Away>,
     memory: Arc<Memory>,
 }
 
@@ -104,7 +119,14 @@ impl Cursor {
             used: Nanos(0),
             weight: WEIGHT,
             claim: None,
+            closed: None,
         }
+    }
+
+    /// Whether it was closed while it was away.
+    pub(crate) fn is_closed(&self) -> bool {
+        let closed = self.closed.as_ref();
+        closed.is_some_and(|closed| closed.load(Ordering::Relaxed))
     }
 
     /// As long as `limit` is given to its batches together.
@@ -132,6 +154,7 @@ impl Cursors {
     pub(crate) fn new(memory: Arc<Memory>) -> Self {
         Self {
             open: BTreeMap::new(),
+            away: Vec::new(),
             memory,
         }
     }
@@ -164,6 +187,7 @@ impl Cursors {
             return Err(self.memory.exceeded("a cursor"));
         }
         cursor.claim = Some(claim);
+        cursor.closed = None;
         self.open.insert(id, cursor);
         Ok(())
     }
@@ -176,6 +200,46 @@ impl Cursors {
         self.open.remove(&id)
     }
 
+    /// Remembers a cursor of which a batch is filled in slices, so that it can be closed meanwhile.
+    pub(crate) fn lend(&mut self, id: Option<i64>, cursor: &mut Cursor) {
+        if cursor.closed.is_some() {
+            return;
+        }
+        let closed = Arc::<AtomicBool>::default();
+        // Those that came back, or whose command ended, are gone.
+        self.away.retain(|one| one.closed.strong_count() > 0);
+        self.away.push(Away {
+            id,
+            database: cursor.database.clone(),
+            collection: cursor.collection.clone(),
+            session: cursor.session,
+            closed: Arc::downgrade(&closed),
+        });
+        cursor.closed = Some(closed);
+    }
+
+    /// Closes a cursor of a collection; one that is away ends at its next slice. False if there is no such cursor.
+    pub(crate) fn close(&mut self, id: i64, (database, collection): (&str, &str)) -> bool {
+        if let Some(cursor) = self.open.get(&id) {
+            let is_it = cursor.database == database && cursor.collection == collection;
+            return is_it && self.open.remove(&id).is_some();
+        }
+        let is_it = |one: &Away| {
+            one.id == Some(id) && one.database == database && one.collection == collection
+        };
+        self.close_away(is_it)
+    }
+
+    /// False if there was none.
+    fn close_away(&self, is_meant: impl Fn(&Away) -> bool) -> bool {
+        let meant = self.away.iter().filter(|one| is_meant(one));
+        let closed: Vec<_> = meant.filter_map(|one| one.closed.upgrade()).collect();
+        for one in &closed {
+            one.store(true, Ordering::Relaxed);
+        }
+        !closed.is_empty()
+    }
+
     /// Closes what nobody asked for in ten minutes.
     pub(crate) fn expire(&mut self, now: Nanos) {
         self.open
@@ -183,8 +247,9 @@ impl Cursors {
     }
 
     pub(crate) fn end_sessions(&mut self, ended: &BTreeSet<[u8; 16]>) {
-        self.open
-            .retain(|_, cursor| cursor.session.is_none_or(|one| !ended.contains(&one)));
+        let has_ended = |session: Option<[u8; 16]>| session.is_some_and(|one| ended.contains(&one));
+        self.open.retain(|_, cursor| !has_ended(cursor.session));
+        self.close_away(|one| has_ended(one.session));
     }
 
     /// Closes the cursors of a dropped collection (`None`: of the whole database).

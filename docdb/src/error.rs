@@ -96,6 +96,7 @@ codes! {
     ClientDisconnect = 279,
     OperationFailed = 96,
     MaxSubPipelineDepthExceeded = 232,
+    CursorKilled = 237,
 }
 
 /// A command, or one write of it, that failed: what goes into `errmsg`, `code` and beside them.

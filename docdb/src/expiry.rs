@@ -24,6 +24,8 @@ pub(crate) struct Expiry {
     next: Nanos,
     /// TTL indexes of this round: collection and index id.
     left: Vec<(u32, u32)>,
+    /// The walk over the last of them, paused: what it deleted is not looked at again.
+    walk: Option<Selection>,
 }
 
 impl Expiry {
@@ -46,12 +48,14 @@ impl Expiry {
         let Some(&(collection, index)) = self.left.last() else {
             return Ok(false);
         };
-        if !expire(
-            (store, catalog),
-            (collection, index),
-            now,
-            Budget::new(SLICE, SLICE_TIME, clock),
-        )? {
+        let walk = self.walk.take();
+        let walk = walk.or_else(|| expired(catalog, (collection, index), now));
+        let budget = Budget::new(SLICE, SLICE_TIME, clock);
+        self.walk = match walk {
+            Some(walk) => expire((store, catalog), collection, walk, budget)?,
+            None => None,
+        };
+        if self.walk.is_none() {
             self.left.pop();
         }
         Ok(!self.left.is_empty())
@@ -69,28 +73,37 @@ fn ttl_indexes(catalog: &Catalog) -> Vec<(u32, u32)> {
     found
 }
 
-/// True if there may be more.
-fn expire(
-    (store, catalog): (&mut Store, &mut Catalog),
+/// The walk over what is past its time in an index; `None` if the index is gone.
+fn expired(
+    catalog: &Catalog,
     (collection, index): (u32, u32),
     now: bson::DateTime,
+) -> Option<Selection> {
+    let found = catalog.get(collection)?;
+    let index = found.ready().find(|one| one.id == index)?;
+    let range = expired_keys(index, now)?;
+    let plan = plan::from_range(found, index, range);
+    Some(Selection::new(plan, None))
+}
+
+/// Deletes what comes next in a walk; what is left of it.
+fn expire(
+    (store, catalog): (&mut Store, &mut Catalog),
+    collection: u32,
+    mut walk: Selection,
     mut budget: Budget,
-) -> Result<bool> {
-    let Some(found) = catalog.get(collection) else {
-        return Ok(false);
-    };
-    let Some(index) = found.ready().find(|one| one.id == index) else {
-        return Ok(false);
-    };
-    let Some(range) = expired_keys(index, now) else {
-        return Ok(false);
-    };
-    let mut selection = Selection::new(plan::from_range(found, index, range), None);
+) -> Result<Option<Selection>> {
+    if walk.check(catalog.get(collection)).is_err() {
+        return Ok(None);
+    }
     loop {
-        let document = match selection.next(store, &mut budget)? {
+        let document = match walk.next(store, &mut budget)? {
             Advance::Document(document) => document,
-            Advance::End => return Ok(false),
-            Advance::Later => return Ok(true),
+            Advance::End => return Ok(None),
+            Advance::Later => {
+                walk.pause();
+                return Ok(Some(walk));
+            }
         };
         if let Some(mut writer) = catalog.writer(store, collection) {
             writer.remove(stored(&document)?)?;

@@ -25,6 +25,6 @@ pub(crate) mod shell;
 pub(crate) use compare::{compare_owned, compare_values};
 pub(crate) use decimal::Decimal;
 pub(crate) use number::Number;
-pub(crate) use validate::{MAX_DEPTH, validate};
+pub(crate) use validate::{MADE_DEPTH_MAX, MAX_DEPTH, nests_deeper, too_deep, validate};
 pub(crate) use view::{Element, Fields, Value};
 pub(crate) use write::{Writer, decimal, decode};

@@ -14,8 +14,8 @@ mod tests;
 
 pub(crate) use compression::Compressor;
 pub(crate) use frame::{Frame, Origin, TLS_ALERT, is_tls, origin, reply, reply_with};
+pub(crate) use header::{DOCUMENTS_MAX, MESSAGE_BYTES_MAX, WireError};
 pub use header::{HEADER_BYTES, Header};
-pub(crate) use header::{MESSAGE_BYTES_MAX, WireError};
 pub use request::Request;
 pub(crate) use request::Sequence;
 

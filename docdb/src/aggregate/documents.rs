@@ -4,18 +4,23 @@ use bson::raw::{RawDocument, RawDocumentBuf};
 use bson::{Bson, Document};
 
 use crate::error::{Code, CommandError, Result};
-use crate::value::{Fields, Value, Writer, decode};
+use crate::value::{Fields, MADE_DEPTH_MAX, Value, Writer, decode, nests_deeper, too_deep};
 
-/// Writes a document between stages down; it may be larger than one that is stored, as in MongoDB, but not by much.
+/// Writes a document between stages down; it may be larger and deeper than one that is stored, as in MongoDB, but not by much.
 pub(super) fn encode(document: &Document) -> Result<RawDocumentBuf> {
     let raw = RawDocumentBuf::try_from(document)?;
-    check_size(raw)
+    check(raw)
 }
 
-pub(super) fn check_size(document: RawDocumentBuf) -> Result<RawDocumentBuf> {
+/// Refuses a document that is too large, or so deep that a stage that wraps it once more, a thousand times, would let
+/// whoever reads it run out of stack.
+pub(super) fn check(document: RawDocumentBuf) -> Result<RawDocumentBuf> {
     let size = document.as_bytes().len();
     if size > DOCUMENT_BYTES_MAX {
         return Err(too_large(size));
+    }
+    if nests_deeper(&document, MADE_DEPTH_MAX) {
+        return Err(too_deep());
     }
     Ok(document)
 }
@@ -56,7 +61,7 @@ pub(super) fn with_array(
     if is_new {
         writer.value(name.as_bytes(), &array);
     }
-    check_size(writer.finish())
+    check(writer.finish())
 }
 
 /// Sets a value at a path, making documents on the way.

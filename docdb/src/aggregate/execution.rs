@@ -207,7 +207,10 @@ impl Execution {
 impl Running {
     fn new(stage: Stage, variables: &Variables, room: &Room) -> Self {
         let work = match stage {
-            Stage::Match(filter) => Work::Match(filter),
+            Stage::Match(mut filter) => {
+                filter.bind(variables);
+                Work::Match(filter)
+            }
             Stage::Condition(condition) => Work::Condition(condition),
             Stage::Transform(transform) => Work::Transform(transform),
             Stage::Group(group) => Work::Group(Box::new(Grouping::new(group, room))),

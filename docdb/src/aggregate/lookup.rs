@@ -24,7 +24,7 @@ pub(super) struct Lookup {
 /// Conditions of a leading `$match` that an index may serve.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Narrow {
-    /// Without `$expr`: the same for every document.
+    /// Without the `$expr` at its top: those are `equal`, as far as an index may serve them.
     pub(super) filter: Option<Document>,
     /// `{$expr: {$eq: ["$field", "$$variable"]}}`: a path, and what it must equal.
     pub(super) equal: Vec<(String, Expression)>,

@@ -152,7 +152,8 @@ pub(crate) fn unknown(name: &str) -> CommandError {
     })
 }
 
-/// The filter, and its `$expr` as conditions of their own: they may use variables, which a filter cannot.
+/// The filter, and its `$expr` as conditions of their own, which an index may serve. Below an `$or` or `$nor` an `$expr` stays
+/// with the filter.
 fn match_stages(argument: &Bson, variables: &Variables, out: &mut Vec<Stage>) -> Result<()> {
     let Bson::Document(filter) = argument else {
         return Err(
@@ -163,7 +164,7 @@ fn match_stages(argument: &Bson, variables: &Variables, out: &mut Vec<Stage>) ->
     let plain = without_conditions(filter, &mut conditions);
     if !plain.is_empty() || conditions.is_empty() {
         let raw = RawDocumentBuf::try_from(&plain)?;
-        out.push(Stage::Match(Box::new(Filter::parse(&raw)?)));
+        out.push(Stage::Match(Box::new(Filter::parse_with(&raw, variables)?)));
     }
     for condition in conditions {
         out.push(Stage::Condition(Expression::parse_bson(

@@ -3,7 +3,7 @@
 use bson::raw::{RawDocument, RawDocumentBuf};
 use bson::{Bson, Document};
 
-use super::documents::{check_size, encode};
+use super::documents::{check, encode};
 use crate::error::{Code, CommandError, Result};
 use crate::expression::{Expression, Variables};
 use crate::query::Projection;
@@ -40,7 +40,7 @@ impl Transform {
         variables: &Variables,
     ) -> Result<RawDocumentBuf> {
         match self {
-            Self::Project(projection) => check_size(projection.apply_stage(document, variables)?),
+            Self::Project(projection) => check(projection.apply_stage(document, variables)?),
             Self::ReplaceRoot(expression) => encode(&replaced(
                 expression.evaluate(document, variables)?,
                 document,

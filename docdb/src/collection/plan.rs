@@ -39,10 +39,23 @@ pub(crate) type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 pub(crate) struct Plan {
     pub collection: u32,
     pub access: Access,
+    /// In key order, whatever the direction.
     pub(crate) ranges: Vec<KeyRange>,
     pub(crate) backward: bool,
     /// The documents come in the order that was asked for.
     pub sorted: bool,
+}
+
+impl Plan {
+    /// The range that is walked after `done` others.
+    pub(super) fn range(&self, done: usize) -> Option<&KeyRange> {
+        let place = if self.backward {
+            self.ranges.len().checked_sub(done + 1)?
+        } else {
+            done
+        };
+        self.ranges.get(place)
+    }
 }
 
 /// What is asked for.
@@ -61,6 +74,8 @@ struct Candidate {
     points: usize,
     /// Leading fields restricted at all.
     bounded: usize,
+    /// Leading fields that have but one value in each range; 0 if some range is wider.
+    pinned: usize,
     /// It is sorted though that was asked for.
     sorts: bool,
     unique: bool,
@@ -188,18 +203,20 @@ fn by_id(collection: &Collection, wanted: Wanted<'_>) -> Candidate {
         bounded: candidate.bounded > 0,
     };
     candidate.unique = true;
-    if candidate.points == 1 {
-        be_point(&mut candidate.plan);
+    if candidate.pinned > 0 {
+        be_points(&mut candidate.plan);
     }
     candidate
 }
 
-/// Makes a range that can hold but one key, because it begins with all of that key's values, that one key.
-fn be_point(plan: &mut Plan) {
-    if let [(lower, upper)] = plan.ranges.as_mut_slice()
-        && as_bytes(lower).is_some_and(|key| key.len() < PREFIX + KEPT)
-    {
-        upper.clone_from(lower);
+/// Makes ranges that can hold but one key each, because they begin with all of that key's values, those keys.
+fn be_points(plan: &mut Plan) {
+    let is_whole =
+        |(lower, _): &KeyRange| as_bytes(lower).is_some_and(|key| key.len() < PREFIX + KEPT);
+    if plan.ranges.iter().all(is_whole) {
+        for (lower, upper) in &mut plan.ranges {
+            upper.clone_from(lower);
+        }
     }
 }
 
@@ -215,8 +232,8 @@ fn through(collection: &Collection, index: &Index, wanted: Wanted<'_>) -> Candid
     candidate.plan.collection = collection.id;
     candidate.plan.access = index_access(index);
     candidate.unique = index.spec.unique;
-    if index.spec.unique && candidate.points == index.spec.fields.len() {
-        be_point(&mut candidate.plan);
+    if index.spec.unique && candidate.pinned == index.spec.fields.len() {
+        be_points(&mut candidate.plan);
     }
     if index.cut && wanted.sort.is_some_and(|sort| !sort.is_empty()) {
         (candidate.sorts, candidate.plan.sorted) = (false, false);
@@ -233,6 +250,7 @@ fn walk(id: u32, fields: &[SortField], is_multikey: bool, wanted: Wanted<'_>) ->
     Candidate {
         points: bounds.points,
         bounded: bounds.bounded,
+        pinned: if bounds.all_points { bounds.bounded } else { 0 },
         sorts: matches!(direction, Some(Some(_))),
         unique: false,
         admits_missing: bounds.admits_missing,

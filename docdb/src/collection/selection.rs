@@ -33,14 +33,22 @@ pub(crate) enum Advance {
     Later,
 }
 
+/// What a look at the next key came to.
+enum Entry {
+    Pair(Slice, Slice),
+    End,
+    Later,
+}
+
 /// A walk over a plan's documents that match its filter. Between two calls other writes may happen: the walk goes on
 /// where it was, and each document is checked as it is when it comes up.
 #[derive(Debug)]
 pub(crate) struct Selection {
     plan: Plan,
     filter: Option<Filter>,
+    /// How many ranges are done. A backward walk begins with the last one.
     range: usize,
-    /// Key of the entry that came last; kept as the scan's own bytes.
+    /// Key that was looked at last; kept as the scan's own bytes.
     last: Option<Slice>,
     scan: Option<Scan>,
     /// Range and key before the entry that came last.
@@ -104,14 +112,16 @@ impl Selection {
         }
     }
 
-    /// The next matching document. Each document or index entry looked at takes one off `budget`.
+    /// The next matching document. Each document, index entry, deleted key or empty range looked at takes one off `budget`.
     pub(crate) fn next(&mut self, store: &Store, budget: &mut Budget) -> Result<Advance> {
         loop {
             if !budget.take() {
                 return Ok(Advance::Later);
             }
-            let Some((key, value)) = self.next_entry(store)? else {
-                return Ok(Advance::End);
+            let (key, value) = match self.next_entry(store, budget)? {
+                Entry::Pair(key, value) => (key, value),
+                Entry::End => return Ok(Advance::End),
+                Entry::Later => return Ok(Advance::Later),
             };
             let document = match self.plan.access {
                 Access::Collection { bounded } => {
@@ -170,15 +180,12 @@ impl Selection {
         Ok(self.seen.insert(id.to_vec()))
     }
 
-    fn next_entry(&mut self, store: &Store) -> Result<Option<(Slice, Slice)>> {
-        loop {
-            let Some(range) = self.plan.ranges.get(self.range) else {
-                return Ok(None);
-            };
-            let entry = match single(range) {
+    fn next_entry(&mut self, store: &Store, budget: &mut Budget) -> Result<Entry> {
+        while let Some(range) = self.plan.range(self.range) {
+            let next = match single(range) {
                 Some(key) if self.last.is_none() => {
                     let value = store.get(space(&self.plan), key)?;
-                    value.map(|value| (Slice::from(key), value))
+                    value.map(|value| (Slice::from(key), Some(value)))
                 }
                 Some(_) => None,
                 None => {
@@ -186,22 +193,33 @@ impl Selection {
                     let scan = self
                         .scan
                         .get_or_insert_with(|| open(store, plan, range, last));
-                    let next = if plan.backward {
-                        scan.next_back()
-                    } else {
-                        scan.next()
-                    };
-                    next.transpose()?
+                    scan.entry(plan.backward).transpose()?
                 }
             };
-            if let Some((key, value)) = entry {
-                self.before = (self.range, self.last.replace(key.clone()));
-                return Ok(Some((key, value)));
+            match next {
+                Some((key, Some(value))) => {
+                    self.before = (self.range, self.last.replace(key.clone()));
+                    return Ok(Entry::Pair(key, value));
+                }
+                // A deleted key: the walk goes on after it, also where it is paused here.
+                Some((key, None)) => {
+                    self.last = Some(key);
+                    if !budget.take() {
+                        return Ok(Entry::Later);
+                    }
+                }
+                None => {
+                    let was_empty = self.last.is_none();
+                    self.range += 1;
+                    self.last = None;
+                    self.scan = None;
+                    if was_empty && !budget.take() {
+                        return Ok(Entry::Later);
+                    }
+                }
             }
-            self.range += 1;
-            self.last = None;
-            self.scan = None;
         }
+        Ok(Entry::End)
     }
 
     /// Goes back to before the document that came last: it comes again, as it is then.

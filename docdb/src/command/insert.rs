@@ -1,6 +1,7 @@
 //! `insert`: adds documents, one by one, ordered or not.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bson::oid::ObjectId;
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf, cstr};
@@ -55,6 +56,7 @@ impl SlicedWrite for Insert {
         let id = shard
             .catalog
             .find_or_create(&mut shard.store, database, name)?;
+        let memory = Arc::clone(shard.memory());
         let mut budget = shard.budget();
         let Some(mut writer) = shard.catalog.writer(&mut shard.store, id) else {
             return Err(Code::NamespaceNotFound.error("ns not found"));
@@ -73,7 +75,7 @@ impl SlicedWrite for Insert {
             match outcome {
                 Ok(()) => self.reply.n += 1,
                 Err(error) => {
-                    self.reply.fail(index, error)?;
+                    self.reply.fail(index, error, &memory)?;
                     if self.ordered {
                         return Ok(true);
                     }

@@ -33,10 +33,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, _: &Context) -> Result<F
                 "'long'",
             ));
         };
-        let ours = shard.cursors.get(id).is_some_and(|cursor| {
-            (cursor.database.as_str(), cursor.collection.as_str()) == (database, collection)
-        });
-        if ours && shard.cursors.take(id).is_some() {
+        if shard.cursors.close(id, (database, collection)) {
             killed.push(id);
         } else {
             missing.push(id);

@@ -42,7 +42,7 @@ pub(super) fn go_on(shard: &mut Shard, id: i64, cursor: Cursor, most: u64) -> Re
     Box::new(fill).go_on(shard)
 }
 
-/// A batch that is being filled. Meanwhile nobody else finds the cursor.
+/// A batch that is being filled. Meanwhile nobody else finds the cursor, but it can be closed.
 #[derive(Debug)]
 struct Fill {
     id: Option<i64>,
@@ -60,6 +60,11 @@ impl Resumable for Fill {
     }
 
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
+        if self.cursor.is_closed() {
+            return Err(
+                Code::CursorKilled.error("the cursor was killed while its batch was filled")
+            );
+        }
         let mut budget = shard.budget();
         let source = Source {
             store: &shard.store,
@@ -72,6 +77,7 @@ impl Resumable for Fill {
                 let fits = self.claim.hold(held);
                 // Where memory is short, what is there goes out: a batch may be as short as it likes, but not empty.
                 if fits || self.single || self.batch.is_empty() {
+                    shard.cursors.lend(self.id, &mut self.cursor);
                     return Ok(Flow::More(self));
                 }
                 true
@@ -127,4 +133,10 @@ impl Producer for Prepared {
     }
 
     fn pause(&mut self) {}
+
+    fn held(&self) -> usize {
+        let documents = self.documents.iter();
+        let bytes = documents.map(|one| size_of::<RawDocumentBuf>() + one.as_bytes().len());
+        bytes.sum()
+    }
 }

@@ -9,6 +9,7 @@ use super::write::{
     self, BATCH_MOST, SlicedWrite, WriteReply, dropped, id_equality, insert, select,
 };
 use crate::budget::Budget;
+use crate::collection::plan::Access;
 use crate::collection::{Advance, Selection, stored};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
@@ -142,7 +143,7 @@ impl SlicedWrite for Statements {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
                 Err(error) => {
-                    self.reply.fail(self.next, error)?;
+                    self.reply.fail(self.next, error, shard.memory())?;
                     if self.ordered {
                         return Ok(true);
                     }
@@ -255,7 +256,15 @@ impl Statements {
         loop {
             let document = match running.selection.next(&shard.store, budget)? {
                 Advance::Document(document) => document,
-                Advance::Later => return Ok(false),
+                Advance::Later => {
+                    // A walk over the documents themselves gives them as they were when its scan began; the next slice
+                    // must see what others wrote meanwhile. A walk over an index reads each document anew and keeps its
+                    // scan, or it would meet what this statement moved ahead of it again.
+                    if matches!(running.selection.plan().access, Access::Collection { .. }) {
+                        running.selection.pause();
+                    }
+                    return Ok(false);
+                }
                 Advance::End => return Ok(true),
             };
             running.matched = true;
@@ -310,8 +319,7 @@ impl Statements {
         if let Some(update) = update {
             let new = update.upsert(filter, self.now)?;
             let id = insert(shard, namespace, &new)?;
-            self.reply.upserted.push((self.next, id));
-            self.reply.n += 1;
+            self.reply.upsert(self.next, id, shard.memory());
         }
         Ok(())
     }

@@ -1,18 +1,21 @@
 //! What `insert`, `update` and `delete` have in common: slices, limits, the reply with its write errors, `_id` filters.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
+use bson::Document;
 use bson::raw::{RawBson, RawBsonRef, RawDocument, RawDocumentBuf};
 
 use crate::collection::Selection;
 use crate::collection::plan::{self, Wanted};
 use crate::error::{Code, CommandError, Result};
-use crate::expression::Variables;
+use crate::expression::{Variables, footprint};
+use crate::memory::{Claim, Memory};
 use crate::query::Filter;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::value::display;
 use crate::value::{Writer, decimal};
-use crate::wire::Request;
+use crate::wire::{DOCUMENTS_MAX, Request};
 
 /// A write command, which gives way to others between slices.
 pub(super) trait SlicedWrite: Debug + Send + 'static {
@@ -53,11 +56,14 @@ impl<W: SlicedWrite> Resumable for Rest<W> {
 /// Bytes of write errors in one reply; of further ones the text is left out.
 const ERRORS_LARGEST: usize = 8 * 1024 * 1024;
 
+/// So many may be there however little memory others left.
+const BYTES_LEAST: usize = 64 << 10;
+
 /// How many writes one command may hold.
 pub(super) struct BatchMost(usize);
 
 /// MongoDB's `maxWriteBatchSize`, which `hello` announces.
-pub(super) const BATCH_MOST: BatchMost = BatchMost(100_000);
+pub(super) const BATCH_MOST: BatchMost = BatchMost(DOCUMENTS_MAX);
 
 impl BatchMost {
     pub(super) fn check(&self, length: usize) -> Result<()> {
@@ -78,9 +84,12 @@ pub(super) struct WriteReply {
     /// Of updates alone.
     pub(super) modified: Option<u64>,
     /// By the number of the update.
-    pub(super) upserted: Vec<(usize, RawBson)>,
+    upserted: Vec<(usize, RawBson)>,
     errors: Vec<(usize, CommandError)>,
-    error_bytes: usize,
+    /// Bytes of the errors' texts and details, and of the `_id`s of upserts.
+    bytes: usize,
+    /// Counts them, and what else each takes; taken with the first.
+    claim: Option<Claim>,
 }
 
 impl WriteReply {
@@ -91,19 +100,55 @@ impl WriteReply {
         }
     }
 
-    /// Notes that the write at `index` failed. An error of the store fails the whole command.
-    pub(super) fn fail(&mut self, index: usize, error: CommandError) -> Result<()> {
+    /// Notes that the write at `index` failed. An error of the store fails the whole command. Beyond their share, and where
+    /// memory is short, errors come without text and details.
+    pub(super) fn fail(
+        &mut self,
+        index: usize,
+        error: CommandError,
+        memory: &Arc<Memory>,
+    ) -> Result<()> {
         if error.code == Code::InternalError {
             return Err(error);
         }
-        self.error_bytes += error.message.len();
         let mut error = error;
-        if self.error_bytes > ERRORS_LARGEST {
-            error.message.clear();
+        let bytes = error.message.len() + error.details.as_deref().map_or(0, details_bytes);
+        let has_room = self.bytes + bytes <= ERRORS_LARGEST && self.hold(bytes, memory);
+        if !has_room {
+            self.hold(0, memory);
+            error.message = String::new();
             error.details = None;
         }
         self.errors.push((index, error));
         Ok(())
+    }
+
+    /// Notes the `_id` of the document that the update at `index` inserted.
+    pub(super) fn upsert(&mut self, index: usize, id: RawBson, memory: &Arc<Memory>) {
+        let bytes = match &id {
+            RawBson::String(text) => text.len(),
+            RawBson::Document(document) => document.as_bytes().len(),
+            RawBson::Binary(binary) => binary.bytes.len(),
+            _ => 0,
+        };
+        // The document is there already, so its `_id` is told however short memory is.
+        self.hold(bytes, memory);
+        self.upserted.push((index, id));
+        self.n += 1;
+    }
+
+    /// Counts what another error or `_id` takes. False if there is no memory for it; then only its place is counted.
+    fn hold(&mut self, bytes: usize, memory: &Arc<Memory>) -> bool {
+        let places = (self.errors.len() + 1) * size_of::<(usize, CommandError)>()
+            + (self.upserted.len() + 1) * size_of::<(usize, RawBson)>();
+        let claim = self.claim.get_or_insert_with(|| memory.claim());
+        let fits = claim.hold(places + self.bytes + bytes) || self.bytes + bytes <= BYTES_LEAST;
+        if fits {
+            self.bytes += bytes;
+        } else {
+            claim.hold(places + self.bytes);
+        }
+        fits
     }
 
     pub(super) fn finish(self) -> RawDocumentBuf {
@@ -133,6 +178,14 @@ impl WriteReply {
         }
         writer.ok()
     }
+}
+
+/// About how many bytes of memory the fields beside an error's message take.
+fn details_bytes(details: &Document) -> usize {
+    let fields = details.iter();
+    fields
+        .map(|(name, value)| name.len() + footprint(value))
+        .sum()
 }
 
 fn write_error(writer: &mut Writer, index: usize, error: &CommandError) {

@@ -127,6 +127,9 @@ fn divide(call: &mut Call<'_>) -> Result<Evaluated> {
     Ok(Some(quotient.to_bson()))
 }
 
+/// What a remainder of decimals counts as: with exponents that lie far apart it takes some microseconds.
+const DECIMAL_REMAINDER_BYTES: usize = 8 << 10;
+
 /// The sign is that of the dividend.
 fn remainder(call: &mut Call<'_>) -> Result<Evaluated> {
     if call.any_nullish() {
@@ -144,6 +147,7 @@ fn remainder(call: &mut Call<'_>) -> Result<Evaluated> {
     }
     let rest = match (left, right) {
         (Number::Decimal(_), _) | (_, Number::Decimal(_)) => {
+            call.scope.charge_bytes(DECIMAL_REMAINDER_BYTES)?;
             Number::Decimal(left.to_decimal().remainder(right.to_decimal()))
         }
         (Number::Double(_), _) | (_, Number::Double(_)) => {

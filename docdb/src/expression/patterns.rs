@@ -1,49 +1,108 @@
 //! Regular expressions: `$regexMatch`, `$regexFind` and `$regexFindAll`.
 
+use std::rc::Rc;
+
 use bson::{Bson, doc};
 
 use super::Evaluated;
-use super::function::{Call, Function, NULL, functions, named};
+use super::function::{Call, Function, functions, named};
+use super::scope::{Held, Scope};
 use crate::error::{Code, Result};
-use crate::value::pattern::{self, GaveUp, Groups, Regex, Steps};
+use crate::value::pattern::{GaveUp, Groups, Regex, Steps};
 
 pub(super) const FUNCTIONS: &[Function] = functions! {
-    "$regexMatch" Named(&REGEX) => matches;
-    "$regexFind" Named(&REGEX) => find;
-    "$regexFindAll" Named(&REGEX) => find_all;
+    "$regexMatch" Named(&REGEX) => |call| run(Wanted::Whether, call);
+    "$regexFind" Named(&REGEX) => |call| run(Wanted::First, call);
+    "$regexFindAll" Named(&REGEX) => |call| run(Wanted::All, call);
 };
 
 named! {
     REGEX("input", "regex"; "options") 51103 31024 31022;
 }
 
-/// A text and what is looked for in it.
-struct Search {
-    input: String,
-    regex: Regex,
+/// What a step of a search counts as: about the time that copying so many bytes takes.
+const STEP_BYTES: usize = 8;
+
+/// What is asked of a text and a pattern.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    Whether,
+    First,
+    All,
+}
+
+/// A compiled pattern and what it was made of.
+struct Compiled {
+    regex: Rc<Regex>,
     source: String,
 }
 
-impl Search {
-    fn find(&self, from: usize, steps: &mut Steps) -> Result<Option<Groups>> {
-        let found = self.regex.find(&self.input, from, steps);
+impl Compiled {
+    fn find(&self, input: &str, from: usize, steps: &mut Steps) -> Result<Option<Groups>> {
+        let found = self.regex.find(input, from, steps);
         found.map_err(|GaveUp| GaveUp::error(&self.source))
     }
 }
 
-/// The text and the compiled pattern; `None` where either is null.
-fn arguments(call: &mut Call<'_>) -> Result<Option<Search>> {
-    let name = call.name;
-    let input = match call.take(0) {
-        None | Some(Bson::Null | Bson::Undefined) => None,
-        Some(Bson::String(text)) => Some(text),
-        Some(_) => {
-            return Err(
-                Code::Location(51104).error(format!("{name} needs 'input' to be of type string"))
-            );
+impl Wanted {
+    /// What it is where the text or the pattern is null.
+    fn nothing(self) -> Bson {
+        match self {
+            Self::Whether => Bson::Boolean(false),
+            Self::First => Bson::Null,
+            Self::All => Bson::Array(Vec::new()),
         }
+    }
+
+    fn look(self, input: &str, compiled: &Compiled, scope: &Scope<'_>) -> Result<Bson> {
+        // One allowance for all matches together: a pattern that looks far ahead does so from each of them.
+        let mut steps = Steps::for_text(input);
+        let found = match self {
+            Self::Whether => {
+                let found = compiled.regex.is_match(input, &mut steps);
+                found
+                    .map(Bson::Boolean)
+                    .map_err(|GaveUp| GaveUp::error(&compiled.source))
+            }
+            Self::First => match compiled.find(input, 0, &mut steps)? {
+                Some(groups) => describe(input, &groups, &mut Place::default(), &mut scope.held()),
+                None => Ok(Bson::Null),
+            },
+            Self::All => find_all(input, compiled, &mut steps, scope),
+        }?;
+        let steps = usize::try_from(steps.spent()).unwrap_or(usize::MAX);
+        scope.charge_bytes(steps.saturating_mul(STEP_BYTES))?;
+        scope.charge(&found)?;
+        Ok(found)
+    }
+}
+
+fn run(wanted: Wanted, call: &mut Call<'_>) -> Result<Evaluated> {
+    let name = call.name;
+    let input = text(name, call.take(0))?;
+    let source = source(name, call.take(1), call.take(2))?;
+    let (Some(input), Some((source, options))) = (input, source) else {
+        return Ok(Some(wanted.nothing()));
     };
-    let (source, own_options) = match call.take(1) {
+    let regex = call.scope.regex(&source, &options)?;
+    let compiled = Compiled { regex, source };
+    wanted.look(&input, &compiled, call.scope).map(Some)
+}
+
+/// The text to look in; `None` where it is null.
+fn text(name: &str, input: Evaluated) -> Result<Option<String>> {
+    match input {
+        None | Some(Bson::Null | Bson::Undefined) => Ok(None),
+        Some(Bson::String(text)) => Ok(Some(text)),
+        Some(_) => {
+            Err(Code::Location(51104).error(format!("{name} needs 'input' to be of type string")))
+        }
+    }
+}
+
+/// The pattern and its options; `None` where it is null.
+fn source(name: &str, pattern: Evaluated, options: Evaluated) -> Result<Option<(String, String)>> {
+    let (source, own_options) = match pattern {
         None | Some(Bson::Null | Bson::Undefined) => (None, String::new()),
         Some(Bson::String(source)) => (Some(source), String::new()),
         Some(Bson::RegularExpression(regex)) => (
@@ -56,7 +115,7 @@ fn arguments(call: &mut Call<'_>) -> Result<Option<Search>> {
             )));
         }
     };
-    let options = match call.take(2) {
+    let options = match options {
         None | Some(Bson::Null | Bson::Undefined) => own_options,
         Some(Bson::String(_)) if !own_options.is_empty() => {
             return Err(Code::Location(51107).error(format!(
@@ -70,74 +129,72 @@ fn arguments(call: &mut Call<'_>) -> Result<Option<Search>> {
             );
         }
     };
-    let (Some(input), Some(source)) = (input, source) else {
-        return Ok(None);
-    };
-    let regex = pattern::compile(&source, &options)?;
-    Ok(Some(Search {
-        input,
-        regex,
-        source,
-    }))
+    Ok(source.map(|source| (source, options)))
 }
 
-fn matches(call: &mut Call<'_>) -> Result<Evaluated> {
-    let found = match arguments(call)? {
-        Some(search) => {
-            let found = search
-                .regex
-                .is_match(&search.input, &mut Steps::for_text(&search.input));
-            found.map_err(|GaveUp| GaveUp::error(&search.source))?
-        }
-        None => false,
-    };
-    Ok(Some(Bson::Boolean(found)))
-}
-
-fn find(call: &mut Call<'_>) -> Result<Evaluated> {
-    let Some(search) = arguments(call)? else {
-        return NULL;
-    };
-    let found = search.find(0, &mut Steps::for_text(&search.input))?;
-    Ok(Some(found.map_or(Bson::Null, |groups| {
-        describe(&search.input, &groups)
-    })))
-}
-
-fn find_all(call: &mut Call<'_>) -> Result<Evaluated> {
-    let Some(search) = arguments(call)? else {
-        return Ok(Some(Bson::Array(Vec::new())));
-    };
+fn find_all(
+    input: &str,
+    compiled: &Compiled,
+    steps: &mut Steps,
+    scope: &Scope<'_>,
+) -> Result<Bson> {
     let mut found = Vec::new();
-    // One allowance for all matches together: a pattern that looks far ahead does so from each of them.
-    let mut steps = Steps::for_text(&search.input);
+    let mut held = scope.held();
+    let mut place = Place::default();
     let mut from = 0;
-    while let Some(groups) = search.find(from, &mut steps)? {
+    while let Some(groups) = compiled.find(input, from, steps)? {
         let (start, end) = groups.first().copied().flatten().unwrap_or_default();
-        found.push(describe(&search.input, &groups));
+        found.push(describe(input, &groups, &mut place, &mut held)?);
         // After an empty match the next one begins a character further.
-        let rest = search.input.get(end..).unwrap_or_default();
+        let rest = input.get(end..).unwrap_or_default();
         let step = rest.chars().next().map_or(1, char::len_utf8);
         from = if end > start { end } else { end + step };
-        if from > search.input.len() {
+        if from > input.len() {
             break;
         }
     }
-    call.built(found)
+    Ok(Bson::Array(found))
 }
 
-fn describe(input: &str, groups: &Groups) -> Bson {
+/// How many characters come before a byte; each match goes on counting where the one before ended.
+#[derive(Debug, Default)]
+struct Place {
+    bytes: usize,
+    characters: usize,
+}
+
+impl Place {
+    fn characters_before(&mut self, at: usize, input: &str) -> usize {
+        if at < self.bytes {
+            *self = Self::default();
+        }
+        let between = input.get(self.bytes..at).unwrap_or_default();
+        self.characters += between.chars().count();
+        self.bytes = at;
+        self.characters
+    }
+}
+
+/// What a description of a match takes beside its texts, and each text of a group.
+const DESCRIBED_BYTES: usize = 512;
+const CAPTURE_BYTES: usize = 64;
+
+fn describe(input: &str, groups: &Groups, place: &mut Place, held: &mut Held<'_>) -> Result<Bson> {
+    // Groups within groups, and those that look ahead, hold the same text many times: counted before it is copied.
+    let texts = groups.iter().flatten();
+    let bytes = texts.map(|(start, end)| CAPTURE_BYTES + end.saturating_sub(*start));
+    held.add_bytes(DESCRIBED_BYTES + bytes.sum::<usize>())?;
     let text = |(start, end): (usize, usize)| input.get(start..end).unwrap_or_default();
     let whole = groups.first().copied().flatten().unwrap_or_default();
-    let before = input.get(..whole.0).unwrap_or_default().chars().count();
+    let before = place.characters_before(whole.0, input);
     let captures: Vec<Bson> = groups
         .iter()
         .skip(1)
         .map(|group| group.map_or(Bson::Null, |group| Bson::String(text(group).to_owned())))
         .collect();
-    Bson::Document(doc! {
+    Ok(Bson::Document(doc! {
         "match": text(whole),
         "idx": i32::try_from(before).unwrap_or(i32::MAX),
         "captures": captures,
-    })
+    }))
 }

@@ -1,12 +1,15 @@
 //! The variables that an expression sees, and how much it may copy.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 use bson::raw::RawDocument;
 use bson::{Bson, DateTime};
 
 use crate::error::{Code, Result};
+use crate::value::pattern::{self, Regex};
+use crate::value::{MADE_DEPTH_MAX, too_deep};
 
 /// The variables of a command: its `let` and the time at which it began.
 #[derive(Debug, Clone)]
@@ -69,12 +72,28 @@ struct Local<'a> {
     outer: Option<&'a Local<'a>>,
 }
 
-/// Bytes copied so far, and bytes held now.
+/// Bytes copied so far, bytes held now, and the patterns that were compiled last.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     copied: Cell<usize>,
     held: Cell<usize>,
+    patterns: RefCell<VecDeque<Pattern>>,
 }
+
+/// Source and options of a pattern, and what was made of them.
+#[derive(Debug)]
+struct Pattern {
+    source: String,
+    options: String,
+    regex: Rc<Regex>,
+}
+
+/// So many compiled patterns are kept, because a loop asks for the same ones each time.
+const PATTERNS_KEPT: usize = 8;
+/// What compiling a pattern counts as, and beside that each instruction and each range of it: about the time that copying so
+/// many bytes takes.
+const COMPILE_BYTES: usize = 64 << 10;
+const WEIGHT_BYTES: usize = 256;
 
 /// Values on their way into a larger one, for as long as that is made.
 #[derive(Debug)]
@@ -84,8 +103,17 @@ pub(super) struct Held<'a> {
 }
 
 impl Held<'_> {
+    /// Counts a part of a larger value. A part that nests too deep is refused here, before values grow around it without end.
     pub(super) fn add(&mut self, value: Option<&Bson>) -> Result<()> {
-        let bytes = value.map_or(0, footprint);
+        let (bytes, depth) = value.map_or((0, 0), measure);
+        if depth > MADE_DEPTH_MAX {
+            return Err(too_deep());
+        }
+        self.add_bytes(bytes)
+    }
+
+    /// Counts so many bytes.
+    pub(super) fn add_bytes(&mut self, bytes: usize) -> Result<()> {
         let held = self.work.held.get().saturating_add(bytes);
         if held > HELD_BYTES_MAX {
             return Err(Code::ExceededMemoryLimit.error(format!(
@@ -152,6 +180,27 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The compiled pattern.
+    pub(super) fn regex(&self, source: &str, options: &str) -> Result<Rc<Regex>> {
+        let mut kept = self.work.patterns.borrow_mut();
+        let is_it = |one: &&Pattern| one.source == source && one.options == options;
+        if let Some(found) = kept.iter().find(is_it) {
+            return Ok(Rc::clone(&found.regex));
+        }
+        self.charge_bytes(COMPILE_BYTES)?;
+        let regex = Rc::new(pattern::compile(source, options)?);
+        self.charge_bytes(regex.weight().saturating_mul(WEIGHT_BYTES))?;
+        if kept.len() == PATTERNS_KEPT {
+            kept.pop_front();
+        }
+        kept.push_back(Pattern {
+            source: source.to_owned(),
+            options: options.to_owned(),
+            regex: Rc::clone(&regex),
+        });
+        Ok(regex)
+    }
+
     /// Counts a copy of `value`; an error once there were too many.
     pub(super) fn charge(&self, value: &Bson) -> Result<()> {
         self.charge_bytes(footprint(value))
@@ -176,17 +225,32 @@ const FIELD_BYTES: usize = 56 + PIECE_BYTES;
 
 /// About how many bytes of memory `value` takes.
 pub(crate) fn footprint(value: &Bson) -> usize {
-    let inner = match value {
-        Bson::Document(document) => document
-            .iter()
-            .map(|(name, value)| FIELD_BYTES + name.len() + footprint(value))
-            .sum(),
-        Bson::Array(array) => array.iter().map(footprint).sum(),
-        Bson::String(text) | Bson::Symbol(text) | Bson::JavaScriptCode(text) => {
-            PIECE_BYTES + text.len()
-        }
-        Bson::Binary(binary) => binary.bytes.len(),
-        _ => 0,
+    measure(value).0
+}
+
+/// About how many bytes of memory `value` takes, and how many levels of documents and arrays it has.
+fn measure(value: &Bson) -> (usize, usize) {
+    let within = |(bytes, depth): (usize, usize), (own, value): (usize, &Bson)| {
+        let (inner, deeper) = measure(value);
+        (bytes + own + inner, depth.max(deeper))
     };
-    size_of::<Bson>() + inner
+    let (inner, depth) = match value {
+        Bson::Document(document) => {
+            let fields = document.iter();
+            let fields = fields.map(|(name, value)| (FIELD_BYTES + name.len(), value));
+            let (bytes, depth) = fields.fold((0, 0), within);
+            (bytes, depth + 1)
+        }
+        Bson::Array(array) => {
+            let elements = array.iter().map(|value| (0, value));
+            let (bytes, depth) = elements.fold((0, 0), within);
+            (bytes, depth + 1)
+        }
+        Bson::String(text) | Bson::Symbol(text) | Bson::JavaScriptCode(text) => {
+            (PIECE_BYTES + text.len(), 0)
+        }
+        Bson::Binary(binary) => (binary.bytes.len(), 0),
+        _ => (0, 0),
+    };
+    (size_of::<Bson>() + inner, depth)
 }

@@ -61,3 +61,39 @@ fn every_operator_has_a_case() {
         assert!((0.0..1.0).contains(&drawn), "{drawn}");
     }
 }
+
+/// A document may cost half a second or so: whatever a loop does within counts.
+#[test]
+fn what_a_loop_does_with_patterns_and_decimals_is_charged() {
+    let dear = "a".repeat(60);
+    let each = |body: Bson| doc! { "$size": { "$map": { "input": { "$range": [0, 700_000] }, "in": body } } };
+    let search =
+        |name: &str, regex: Bson| Bson::from(doc! { name: { "input": &dear, "regex": regex } });
+    // No match is found, after thousands of steps.
+    let constant = r"^(a+)(a+)\1b";
+    let built = Bson::from(doc! { "$concat": ["^x", { "$toString": "$$this" }] });
+    for body in [
+        search("$regexMatch", constant.into()),
+        search("$regexFind", constant.into()),
+        search("$regexFindAll", constant.into()),
+        search("$regexFind", built),
+    ] {
+        let error = evaluate(&each(body.clone()).into(), &doc! {}).expect_err("too much");
+        assert_eq!(error.code.number(), 146, "{body}");
+    }
+    let far: bson::Decimal128 = "1E+6144".parse().expect("a decimal");
+    let body = doc! { "$mod": [far, 7] };
+    let error = evaluate(&each(body.into()).into(), &doc! {}).expect_err("too much");
+    assert_eq!(error.code.number(), 146);
+}
+
+#[test]
+fn nested_groups_that_hold_the_same_text_are_counted_before_it_is_copied() {
+    // Few steps for each part, and forty groups that hold it.
+    let text = format!("{}b", "a".repeat(500_000)).repeat(8);
+    let (open, close) = ("(".repeat(40), ")".repeat(40));
+    let regex = format!("(?={open}[^b]*{close})[^b]*b");
+    let find = doc! { "$regexFindAll": { "input": "$text", "regex": regex } };
+    let error = evaluate(&find.into(), &doc! { "text": text }).expect_err("too much");
+    assert_eq!(error.code.number(), 146);
+}

@@ -43,6 +43,8 @@ pub(crate) struct Bounds {
     pub(crate) bounded: usize,
     /// Of these, how many of the first are held to single values.
     pub points: usize,
+    /// Each interval holds but the keys that begin with one value of each restricted field.
+    pub(crate) all_points: bool,
     /// Whether a document without any of the index's fields can match; a sparse index does not have it.
     pub(crate) admits_missing: bool,
     /// Per field of the index, whether it has but one value within the intervals.
@@ -94,6 +96,7 @@ impl Bounds {
         self.is_exact &= other.is_exact;
         self.bounded = self.bounded.min(other.bounded);
         self.points = 0;
+        self.all_points = false;
         self.admits_missing |= other.admits_missing;
         self.fixed.fill(false);
         for (mine, others) in self.restricted.iter_mut().zip(other.restricted) {
@@ -187,6 +190,7 @@ fn compose(fields: &[SortField], per_field: Vec<Option<Ranges>>) -> Bounds {
         is_exact: true,
         bounded: 0,
         points: 0,
+        all_points: false,
         admits_missing: true,
         fixed: vec![false; fields.len()],
         restricted: Vec::new(),
@@ -220,6 +224,7 @@ fn compose(fields: &[SortField], per_field: Vec<Option<Ranges>>) -> Bounds {
         }
     }
     bounds.is_exact = bounds.bounded == restricted;
+    bounds.all_points = bounds.bounded > 0;
     bounds.intervals = prefixes.iter().map(|prefix| under(prefix)).collect();
     bounds
 }

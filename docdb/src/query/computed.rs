@@ -30,6 +30,11 @@ impl Computed {
         })
     }
 
+    /// Gives it other variables than those that it was read with.
+    pub(super) fn bind(&mut self, variables: &Variables) {
+        self.variables = variables.clone();
+    }
+
     pub(super) fn evaluate(&self, document: &RawDocument) -> Result<Evaluated> {
         self.expression.evaluate(document, &self.variables)
     }

@@ -9,6 +9,7 @@ use bson::Bson;
 use super::computed::{Computed, Root};
 use super::constant::Constant;
 use crate::error::CommandError;
+use crate::expression::Variables;
 use crate::value::path::{Leaf, Path};
 use crate::value::pattern::Pattern;
 use crate::value::{Fields, Number, Value, compare_values, kind};
@@ -117,6 +118,20 @@ impl Predicate {
             }
             Self::Not(predicate) => predicate.computes(),
             Self::Field(_) | Self::Constant(_) => false,
+        }
+    }
+
+    /// Gives expressions their variables. There are none within a condition on a value.
+    pub(super) fn bind(&mut self, variables: &Variables) {
+        match self {
+            Self::Expression(computed) => computed.bind(variables),
+            Self::And(predicates) | Self::Or(predicates) | Self::Nor(predicates) => {
+                for predicate in predicates {
+                    predicate.bind(variables);
+                }
+            }
+            Self::Not(predicate) => predicate.bind(variables),
+            Self::Field(_) | Self::Constant(_) => {}
         }
     }
 

@@ -43,6 +43,13 @@ impl Filter {
         })
     }
 
+    /// Lets every `$expr` see these variables: those of a `$lookup` are others for each document.
+    pub(crate) fn bind(&mut self, variables: &Variables) {
+        if self.computes {
+            self.root.bind(variables);
+        }
+    }
+
     /// Whether the document matches, where that is known.
     #[cfg(test)]
     pub(crate) fn matches(&self, document: &RawDocument) -> bool {

@@ -96,7 +96,8 @@ pub(crate) struct Executor<B: Backend> {
     /// Since when something is done that no commit followed.
     uncommitted: Option<Nanos>,
     pace: Pace,
-    next_sync: Nanos,
+    /// When what was acknowledged early is to be durable; `None` if all of it is.
+    next_sync: Option<Nanos>,
     next_tend: Nanos,
 }
 
@@ -131,7 +132,7 @@ impl<B: Backend> Executor<B> {
             finished,
             uncommitted: None,
             pace: Pace::default(),
-            next_sync: Nanos::ZERO,
+            next_sync: None,
             next_tend: Nanos::ZERO,
         }
     }
@@ -252,6 +253,7 @@ impl<B: Backend> Executor<B> {
         self.uncommitted = None;
         let committed = self.backend.commit();
         let now = self.clock.now();
+        self.note_written(&committed, now);
         self.meter
             .committed(&committed, self.finished.len(), Nanos(now.0 - begun.0));
         self.pace.committed(&committed, self.finished.len());
@@ -275,14 +277,33 @@ impl<B: Backend> Executor<B> {
         }
     }
 
+    /// The first write since a sync says when the next one is due.
+    fn note_written(&mut self, committed: &Result<Committed>, now: Nanos) {
+        if let Some(every) = self.limits.sync_every
+            && committed.as_ref().is_ok_and(|done| done.bytes > 0)
+        {
+            self.next_sync.get_or_insert(now + every);
+        }
+    }
+
+    /// How long [`Self::tend`] may be left alone: until the next sync, and never longer than `most`.
+    pub(crate) fn idle(&self, most: Nanos) -> Nanos {
+        let left = |due: Nanos| Nanos(due.0.saturating_sub(self.clock.now().0));
+        self.next_sync.map_or(most, |due| left(due).min(most))
+    }
+
+    /// Whether [`Self::tend`] has something to do.
+    pub(crate) fn is_due(&self) -> bool {
+        let now = self.clock.now();
+        now >= self.next_tend || self.next_sync.is_some_and(|due| now >= due)
+    }
+
     /// What is due without a command: a sync, where writes are acknowledged before they are durable, and a slice of
-    /// the backend's own work.
+    /// the backend's own work. Asked for between batches too: a server that never rests must do it as well.
     pub(crate) fn tend(&mut self) {
         let now = self.clock.now();
-        if let Some(every) = self.limits.sync_every
-            && now >= self.next_sync
-        {
-            self.next_sync = now + every;
+        if self.next_sync.is_some_and(|due| now >= due) {
+            self.next_sync = None;
             self.sync();
         }
         if now >= self.next_tend {
@@ -296,8 +317,9 @@ impl<B: Backend> Executor<B> {
         self.uncommitted = None;
         let begun = self.clock.now();
         let committed = self.backend.commit();
-        self.meter
-            .committed(&committed, 0, self.clock.now() - begun);
+        let now = self.clock.now();
+        self.note_written(&committed, now);
+        self.meter.committed(&committed, 0, now - begun);
         if let Some(sizes) = self.backend.census() {
             self.census.publish(sizes);
         }

@@ -54,13 +54,16 @@ fn finished(result: Result<bson::Document>) -> RawDocumentBuf {
     }
 }
 
-/// The database whose executor has the data: for a rename, sent to `admin`, that of the collection.
+/// The database whose executor has the data, and for which rights are needed: for a command that names a namespace, as a rename
+/// that is sent to `admin`, that of the collection.
 fn database(request: &Request) -> &str {
-    let renamed = request.body().get_str("renameCollection").ok();
-    let renamed = renamed
+    let name = request.name();
+    let named = ["renameCollection", "dataSize"].contains(&name);
+    let namespace = named.then(|| request.body().get_str(name).ok()).flatten();
+    let database = namespace
         .and_then(|namespace| namespace.split_once('.'))
         .map(|(database, _)| database);
-    renamed.unwrap_or_else(|| request.database())
+    database.unwrap_or_else(|| request.database())
 }
 
 /// `lsid.id`: drivers send a UUID.
@@ -141,4 +144,33 @@ fn refresh(shared: &Shared, session: &mut Session) {
         let user = std::sync::Arc::new(users.get(&database, &name)?.clone());
         Some((database, name, user))
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use bson::rawdoc;
+
+    use super::*;
+
+    #[test]
+    fn rights_are_needed_for_the_database_that_is_read() {
+        for (command, expected) in [
+            (rawdoc! { "dataSize": "theirs.c", "$db": "mine" }, "theirs"),
+            (
+                rawdoc! { "renameCollection": "theirs.c", "to": "mine.c", "$db": "admin" },
+                "theirs",
+            ),
+            (
+                rawdoc! { "find": "c", "renameCollection": "theirs.c", "$db": "mine" },
+                "mine",
+            ),
+            (rawdoc! { "dataSize": 1, "$db": "mine" }, "mine"),
+        ] {
+            assert_eq!(
+                database(&Request::from_document(&command)),
+                expected,
+                "{command:?}"
+            );
+        }
+    }
 }

@@ -181,6 +181,10 @@ impl Connection {
             Err(WireError::TooDeep(text)) => {
                 Input::Refused(origin(message), Code::Overflow.error(text))
             }
+            Err(error @ WireError::TooMany(_)) => {
+                let error = Code::InvalidLength.error(error.to_string());
+                Input::Refused(origin(message), error)
+            }
             Err(error) => return Err(error),
             Ok(frame) => Input::Frame(Box::new(frame)),
         };

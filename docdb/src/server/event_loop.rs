@@ -69,17 +69,22 @@ impl EventLoop {
                 || !self.later.is_empty()
                 || self.executor.as_ref().is_some_and(ShardExecutor::has_work);
             let wait = if has_work {
-                0
+                Nanos::ZERO
             } else {
-                next_tick.0.saturating_sub(now.0)
+                let wait = Nanos(next_tick.0.saturating_sub(now.0));
+                let executor = self.executor.as_ref();
+                executor.map_or(wait, |executor| executor.idle(wait))
             };
-            self.take_in(Nanos(wait), &mut ready, &mut letters)?;
+            self.take_in(wait, &mut ready, &mut letters)?;
             self.linger(&mut ready, &mut letters)?;
             if let Some(executor) = &mut self.executor {
                 executor.turn(&mut self.done);
             }
             for one in std::mem::take(&mut self.done) {
                 self.deliver(one);
+            }
+            if let Some(executor) = &mut self.executor {
+                executor.tend();
             }
             self.listen_on();
             if self.accepts {
@@ -88,7 +93,7 @@ impl EventLoop {
             let now = self.shared.clock.now();
             if now.0 >= next_tick.0 {
                 next_tick = Nanos(now.0 + TICK.0);
-                self.tick();
+                self.accept();
             }
             if now.0 >= next_look.0 {
                 next_look = Nanos(now.0 + PARTIAL_LOOK.0);
@@ -445,13 +450,6 @@ impl EventLoop {
                 one.waiting()
             ));
             self.close(token);
-        }
-    }
-
-    fn tick(&mut self) {
-        self.accept();
-        if let Some(executor) = &mut self.executor {
-            executor.tend();
         }
     }
 

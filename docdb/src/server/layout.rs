@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use super::{Scheduler, ServerError};
 
 const FILE: &str = "docdb.layout";
+/// The layout until it is whole.
+const BESIDE: &str = "docdb.layout.new";
 const FIRST_LINE: &str = "plimsoll docdb, format 1";
 
 /// The division of one data directory.
@@ -33,19 +35,19 @@ impl Layout {
             let path = directory.to_path_buf();
             return Err(ServerError::NotAFolder { path });
         }
-        fs::create_dir_all(directory).map_err(failed(directory))?;
+        create(directory).map_err(failed(directory))?;
         let path = directory.join(FILE);
         let found = match fs::read_to_string(&path) {
             Ok(text) => {
                 Self::parse(&text).ok_or_else(|| ServerError::Layout { path: path.clone() })?
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let mut entries = fs::read_dir(directory).map_err(failed(directory))?;
-                if entries.next().is_some() {
+                if !is_new(directory).map_err(failed(directory))? {
                     return Err(ServerError::NotOurs {
                         path: directory.to_path_buf(),
                     });
                 }
+                sync_above(directory).map_err(failed(directory))?;
                 wanted.write(directory).map_err(failed(&path))?;
                 wanted
             }
@@ -73,7 +75,7 @@ impl Layout {
 
     /// Written beside and moved into place, so that a crash leaves a layout or none.
     fn write(self, directory: &Path) -> std::io::Result<()> {
-        let (beside, path) = (directory.join("docdb.layout.new"), directory.join(FILE));
+        let (beside, path) = (directory.join(BESIDE), directory.join(FILE));
         let mut file = File::create(&beside)?;
         write!(
             file,
@@ -126,6 +128,45 @@ impl Layout {
     }
 }
 
+/// Makes a folder and those above it, each durably: what is in a folder that a crash forgets is lost with it.
+fn create(directory: &Path) -> std::io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let above = directory
+        .parent()
+        .filter(|above| !above.as_os_str().is_empty());
+    if let Some(above) = above {
+        create(above)?;
+    }
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    sync_above(directory)
+}
+
+/// Makes a folder's own name durable. Whose parent may not be read was made by somebody else, who saw to that.
+fn sync_above(directory: &Path) -> std::io::Result<()> {
+    let above = directory
+        .parent()
+        .filter(|above| !above.as_os_str().is_empty());
+    match File::open(above.unwrap_or(Path::new("."))) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(()),
+        parent => parent?.sync_all(),
+    }
+}
+
+/// Whether nothing is in a folder but what a start leaves that was killed at its beginning.
+fn is_new(directory: &Path) -> std::io::Result<bool> {
+    for entry in fs::read_dir(directory)? {
+        if entry?.file_name() != BESIDE {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn decoded(folder: &str) -> Option<String> {
     let mut parts = folder.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();
@@ -173,6 +214,20 @@ mod tests {
             Layout::open(&directory, sharded, false),
             Err(ServerError::NotOurs { .. })
         ));
+    }
+
+    #[test]
+    fn a_start_that_was_killed_before_its_layout_was_in_place_is_made_good() {
+        let folder = Folder::new("layout");
+        let directory = folder.path().join("above").join("data");
+        let wanted = Layout {
+            scheduler: Scheduler::Sharded,
+            shards: 2,
+        };
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join(BESIDE), "plimsoll doc").unwrap();
+        assert_eq!(Layout::open(&directory, wanted, true).unwrap(), wanted);
+        assert!(!directory.join(BESIDE).exists());
     }
 
     #[test]

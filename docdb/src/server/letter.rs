@@ -1,6 +1,6 @@
 //! What the threads of a server send each other.
 
-use std::time::Duration;
+use plimsoll_base::Nanos;
 
 use super::inbox::Inbox;
 use super::stream::Stream;
@@ -26,7 +26,7 @@ pub(crate) enum Letter {
 }
 
 /// How long a thread without work sleeps before it tends to its shard.
-pub(crate) const IDLE: Duration = Duration::from_millis(50);
+pub(crate) const IDLE: Nanos = Nanos::from_millis(50);
 
 /// Sends a reply to the loop that has its client.
 pub(crate) fn deliver(inboxes: &[Inbox<Letter>], done: Done) {

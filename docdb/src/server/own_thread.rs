@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::ServerError;
 use super::executors::Executors;
@@ -119,7 +120,7 @@ fn run(
 ) {
     let mut done = Vec::new();
     loop {
-        match jobs.recv_timeout(IDLE) {
+        match jobs.recv_timeout(Duration::from_nanos(executor.idle(IDLE).0)) {
             Ok(first) => {
                 for job in std::iter::once(first).chain(jobs.try_iter()) {
                     done.extend(executor.submit(database, job).err());
@@ -137,6 +138,7 @@ fn run(
                 done.extend(executor.submit(database, job).err());
             }
             done.drain(..).for_each(reply);
+            executor.tend();
         }
         done.drain(..).for_each(reply);
         executor.tend();

@@ -3,6 +3,9 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
+
+use plimsoll_base::Nanos;
 
 use super::inbox::Inbox;
 use super::letter::{IDLE, Letter, ShardExecutor, ShardJob, deliver};
@@ -75,13 +78,10 @@ impl Pool {
 
     fn work(&self, inboxes: &[Inbox<Letter>]) {
         let mut done = Vec::new();
+        let mut idle = IDLE;
         loop {
-            let next = self.next();
-            let mut executor = self
-                .0
-                .executor
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let next = self.next(idle);
+            let mut executor = self.executor();
             match next {
                 Assignment::Job(database, job) => {
                     if let Err(refused) = executor.submit(&database, *job) {
@@ -97,12 +97,26 @@ impl Pool {
                     return;
                 }
             }
+            let is_due = executor.is_due();
+            idle = executor.idle(IDLE);
             drop(executor);
             done.drain(..).for_each(|one| deliver(inboxes, one));
+            // Whoever wrote last sees to it that it is synced in time, also where the queue is never empty.
+            if is_due {
+                let mut executor = self.executor();
+                executor.tend();
+                idle = executor.idle(IDLE);
+            }
         }
     }
 
-    fn next(&self) -> Assignment {
+    fn executor(&self) -> MutexGuard<'_, ShardExecutor> {
+        let executor = self.0.executor.lock();
+        executor.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits no longer than `idle` for a command.
+    fn next(&self, idle: Nanos) -> Assignment {
         let mut waiting = self.waiting();
         loop {
             if let Some((database, job)) = waiting.queue.pop() {
@@ -114,7 +128,7 @@ impl Pool {
             let (woken, timeout) = self
                 .0
                 .work
-                .wait_timeout(waiting, IDLE)
+                .wait_timeout(waiting, Duration::from_nanos(idle.0))
                 .unwrap_or_else(PoisonError::into_inner);
             if timeout.timed_out() {
                 return Assignment::Tend;

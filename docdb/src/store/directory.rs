@@ -111,6 +111,15 @@ impl Directory {
         write().map_err(|error| StoreError::io("write", &path, error))
     }
 
+    /// Makes the directory's own name durable: without it all that it holds is lost. Past the disk's seam, as its creation is.
+    pub(super) fn sync_above(&self) -> Result<(), StoreError> {
+        let above = self.path.parent();
+        let above = above.filter(|above| !above.as_os_str().is_empty());
+        let above = above.unwrap_or(Path::new("."));
+        let sync = File::open(above).and_then(|directory| directory.sync_all());
+        sync.map_err(|error| StoreError::io("sync", above, error))
+    }
+
     /// Removes what an interrupted creation left. Whatever else is found shows that a format file is missing.
     pub(super) fn clear_unfinished(
         &self,

@@ -54,6 +54,7 @@ fn create(directory: Directory, options: &StoreOptions) -> Result<Recovered, Sto
         options.segment_bytes,
         BEFORE_FIRST + 1,
     )?;
+    directory.sync_above()?;
     directory.write_format(&*options.disk, store)?;
     Ok(Recovered {
         directory,

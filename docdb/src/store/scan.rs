@@ -72,23 +72,28 @@ impl Scan {
         }
     }
 
-    fn step(&mut self, is_backwards: bool) -> Option<Pair> {
+    /// The next key from one end with its value; without one if the key was deleted, so that who looks at many of those can
+    /// give way between them.
+    pub(crate) fn entry(&mut self, is_backwards: bool) -> Option<Result<Entry, StoreError>> {
         if self.snapshot.as_ref().is_some_and(Snapshot::is_undone) {
             self.snapshot = None;
             self.sources.clear();
             return Some(Err(StoreError::Undone));
         }
+        let entry = self.pop(is_backwards);
+        if entry.is_err() {
+            // A range with a hole would pass for complete: nothing more comes after an error.
+            self.sources.clear();
+        }
+        entry.transpose()
+    }
+
+    fn step(&mut self, is_backwards: bool) -> Option<Pair> {
         loop {
-            let (key, value) = match self.pop(is_backwards) {
-                Ok(entry) => entry?,
-                Err(error) => {
-                    // A range with a hole would pass for complete: nothing more comes after an error.
-                    self.sources.clear();
-                    return Some(Err(error));
-                }
-            };
-            if let Some(value) = value {
-                return Some(Ok((key, value)));
+            match self.entry(is_backwards)? {
+                Ok((_, None)) => {}
+                Ok((key, Some(value))) => return Some(Ok((key, value))),
+                Err(error) => return Some(Err(error)),
             }
         }
     }

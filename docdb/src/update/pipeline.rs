@@ -4,7 +4,7 @@ use bson::raw::{RawArray, RawBsonRef, RawDocument, RawDocumentBuf};
 use bson::{Bson, Document};
 
 use super::{id_of, limits, replace};
-use crate::aggregate::Transform;
+use crate::aggregate::{Transform, check_length};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
 use crate::value::decode;
@@ -18,6 +18,7 @@ pub(super) struct Pipeline {
 
 impl Pipeline {
     pub(super) fn parse(stages: &RawArray, variables: &Variables) -> Result<Self> {
+        check_length(stages.into_iter().count())?;
         let mut parsed = Vec::new();
         for stage in stages {
             let stage = stage?;

@@ -2,10 +2,9 @@
 
 use bson::{Bson, Document};
 
-use super::limits;
 use super::path;
 use crate::error::{Code, Result};
-use crate::value::display;
+use crate::value::{compare_owned, display};
 
 /// Checks what may not stand in a replacement at the top.
 pub(super) fn check(replacement: &Document) -> Result<()> {
@@ -30,10 +29,10 @@ pub(super) fn with_id(replacement: &Document, id: Option<&Bson>) -> Result<Docum
     Ok(id_first(new))
 }
 
-/// Refuses `new` where `old` is another `_id`.
+/// Refuses `new` where `old` is another `_id`. A number may change its type: what has the same key is the same `_id`.
 pub(super) fn keep_id(old: Option<&Bson>, new: &Bson) -> Result<()> {
     match old {
-        Some(old) if !limits::identical(old, new) => Err(Code::ImmutableField.error(format!(
+        Some(old) if compare_owned(old, new).is_ne() => Err(Code::ImmutableField.error(format!(
             "After applying the update, the (immutable) field '_id' was found to have been altered to {}",
             display::element("_id", new)
         ))),

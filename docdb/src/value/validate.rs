@@ -3,17 +3,48 @@
 #[cfg(test)]
 mod tests;
 
+use bson::raw::RawDocument;
+
 use super::kind;
-use super::view::{length, value_size};
+use super::view::{Fields, length, value_size};
 use crate::error::{Code, CommandError, Result};
 
 /// How deep documents and arrays may nest, the outermost counted as 1 (MongoDB's limit for stored documents).
 pub(crate) const MAX_DEPTH: usize = 180;
 
+/// How deep what expressions and stages make may nest on its way to a reply (MongoDB's limit for what it handles).
+pub(crate) const MADE_DEPTH_MAX: usize = 200;
+
+/// The error of what nests deeper than that.
+pub(crate) fn too_deep() -> CommandError {
+    Code::Overflow.error(format!(
+        "cannot convert document to BSON because it exceeds the limit of {MADE_DEPTH_MAX} levels of nesting"
+    ))
+}
+
 /// Whether `document` is one whole well-formed document: lengths, type bytes, end marks, UTF-8 of
 /// names and strings, booleans of 0 or 1, nesting of at most [`MAX_DEPTH`].
 pub(crate) fn validate(document: &[u8]) -> Result<()> {
     check_document(document, MAX_DEPTH)
+}
+
+/// Whether documents and arrays nest deeper than `most` levels, the outermost counted as 1. Without recursion, because that
+/// is not known of the document yet.
+pub(crate) fn nests_deeper(document: &RawDocument, most: usize) -> bool {
+    let mut open = vec![Fields::new(document).elements()];
+    while let Some(elements) = open.last_mut() {
+        match elements.next() {
+            Some(element) if matches!(element.kind, kind::DOCUMENT | kind::ARRAY) => {
+                if open.len() >= most {
+                    return true;
+                }
+                open.push(Fields::from_bytes(element.bytes).elements());
+            }
+            Some(_) => {}
+            None => drop(open.pop()),
+        }
+    }
+    false
 }
 
 fn check_document(document: &[u8], depth: usize) -> Result<()> {

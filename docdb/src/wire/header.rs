@@ -2,6 +2,9 @@
 
 /// Length, request id, response id, operation: four little-endian 32-bit numbers.
 pub const HEADER_BYTES: usize = 16;
+/// Documents in the sequences of a message; what MongoDB takes for one write, which `hello` announces as `maxWriteBatchSize`. Each
+/// takes memory beside its bytes, and a message has room for ten million.
+pub(crate) const DOCUMENTS_MAX: usize = 100_000;
 /// What `hello` announces as `maxMessageSizeBytes`.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 48_000_000;
 
@@ -36,6 +39,8 @@ pub enum WireError {
     /// Well framed, so it can be answered.
     #[error("{0}")]
     TooDeep(String),
+    #[error("Write batch sizes must be between 1 and {DOCUMENTS_MAX}. Got {0} operations.")]
+    TooMany(usize),
     #[error("a client speaks TLS and this port does not; connect without tls=true")]
     Tls,
     #[error("no TLS with this client: {0}")]

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bson::RawDocument;
 
+use super::header::DOCUMENTS_MAX;
 use super::{Request, Sequence, WireError};
 use crate::error::Code;
 use crate::value;
@@ -29,17 +30,26 @@ pub(super) fn read(header: &[u8], body: &[u8]) -> Result<Request, WireError> {
     let mut at = 4;
     let mut bodies = Vec::new();
     let mut sequences = Vec::new();
+    let mut count = 0;
     while at < end {
         match body[at] {
             0 => {
                 let range = document(body, at + 1, end)?;
                 at = range.end;
                 bodies.push(range);
+                if bodies.len() > 1 {
+                    break;
+                }
             }
             1 => {
-                let (sequence, next) = read_sequence(body, at + 1, end)?;
+                let before = count;
+                let (sequence, next) = read_sequence(body, at + 1, end, &mut count)?;
                 at = next;
-                sequences.push(sequence);
+                // An empty sequence takes memory too.
+                count = count.max(before + 1);
+                if count <= DOCUMENTS_MAX {
+                    sequences.push(sequence);
+                }
             }
             other => return Err(WireError::Section(other)),
         }
@@ -47,6 +57,9 @@ pub(super) fn read(header: &[u8], body: &[u8]) -> Result<Request, WireError> {
     let [only] = bodies.as_slice() else {
         return Err(WireError::Bodies(bodies.len()));
     };
+    if count > DOCUMENTS_MAX {
+        return Err(WireError::TooMany(count));
+    }
     let wants_reply = flags & MORE_TO_COME == 0;
     Ok(Request::from_parts(
         body.to_vec(),
@@ -68,7 +81,14 @@ fn check(header: &[u8], body: &[u8]) -> Result<usize, WireError> {
     }
 }
 
-fn read_sequence(body: &[u8], at: usize, end: usize) -> Result<(Sequence, usize), WireError> {
+/// A sequence and where it ends. Its documents are added to `count`; beyond the most that a message may have they are checked and
+/// counted, but not noted.
+fn read_sequence(
+    body: &[u8],
+    at: usize,
+    end: usize,
+    count: &mut usize,
+) -> Result<(Sequence, usize), WireError> {
     let short = WireError::Truncated("a document sequence");
     let size = number(body, at)? as usize;
     let stop = at
@@ -85,7 +105,10 @@ fn read_sequence(body: &[u8], at: usize, end: usize) -> Result<(Sequence, usize)
     while next < stop {
         let range = document(body, next, stop)?;
         next = range.end;
-        documents.push(range);
+        *count += 1;
+        if *count <= DOCUMENTS_MAX {
+            documents.push(range);
+        }
     }
     Ok((Sequence { field, documents }, stop))
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bson::raw::{RawBsonRef, RawDocument};
 
+use super::header::{DOCUMENTS_MAX, WireError};
 use crate::error::{Code, CommandError, Result};
 
 /// A length of five and the end mark.
@@ -93,6 +94,10 @@ impl Request {
         let value = self.body().get(field);
         match value? {
             None => Ok(None),
+            Some(RawBsonRef::Array(array)) if array.into_iter().count() > DOCUMENTS_MAX => {
+                let count = array.into_iter().count();
+                Err(Code::InvalidLength.error(WireError::TooMany(count).to_string()))
+            }
             Some(RawBsonRef::Array(array)) => array
                 .into_iter()
                 .enumerate()

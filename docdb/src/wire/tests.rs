@@ -134,6 +134,46 @@ fn two_bodies_none_or_an_unknown_section_are_refused() {
 }
 
 #[test]
+fn more_documents_than_a_write_may_have_are_refused_and_not_noted() {
+    let most = vec![rawdoc! {}; DOCUMENTS_MAX];
+    let whole = op_msg(0, &[body(&insert()), sequence("documents", &most)]);
+    assert_eq!(
+        read(&whole)
+            .unwrap()
+            .request
+            .places("documents")
+            .unwrap()
+            .unwrap()
+            .len(),
+        DOCUMENTS_MAX
+    );
+    let three_more = [rawdoc! {}, rawdoc! {}, rawdoc! {}];
+    let more = op_msg(
+        0,
+        &[
+            body(&insert()),
+            sequence("documents", &most),
+            sequence("more", &three_more),
+        ],
+    );
+    assert_eq!(
+        read(&more).unwrap_err(),
+        WireError::TooMany(DOCUMENTS_MAX + 3)
+    );
+    let empty = vec![sequence("", &[]); DOCUMENTS_MAX];
+    let sections = [
+        vec![body(&insert())],
+        empty,
+        vec![sequence("documents", &three_more)],
+    ]
+    .concat();
+    assert_eq!(
+        read(&op_msg(0, &sections)).unwrap_err(),
+        WireError::TooMany(DOCUMENTS_MAX + 3)
+    );
+}
+
+#[test]
 fn lengths_and_operations_that_cannot_be_are_refused() {
     for length in [-1, 0, 15, 48_000_001, i32::MAX] {
         let mut message = whole();

@@ -1,7 +1,7 @@
 //! The work of `$facet`: several pipelines over the same documents.
 
 use super::{Execution, Gathered, Progress};
-use crate::aggregate::documents::check_size;
+use crate::aggregate::documents::check;
 use crate::aggregate::output::Output;
 use crate::aggregate::{Foreign, Pipeline};
 use crate::error::Result;
@@ -70,5 +70,5 @@ pub(super) fn advance(
         let results = facet.results.take();
         whole.value(facet.name.as_bytes(), &Value::Array(Fields::new(&results)));
     }
-    check_size(whole.finish()).map(Output::Document)
+    check(whole.finish()).map(Output::Document)
 }

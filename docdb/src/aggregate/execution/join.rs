@@ -80,7 +80,7 @@ impl Lookup {
                 pipeline.clone()
             }
         };
-        let walk = foreign.open(&self.from, all_of(conditions)?)?;
+        let walk = foreign.open(&self.from, all_of(conditions, &inner)?)?;
         Ok(Join {
             document: document.clone(),
             reading: Reading::new(walk, pipeline.execute(inner, room.clone())),
@@ -124,14 +124,14 @@ fn equality(field: &str, mut values: Vec<Bson>) -> Document {
 }
 
 /// A filter for documents that meet all conditions; `None` if there are none.
-fn all_of(mut conditions: Vec<Document>) -> Result<Option<Filter>> {
+fn all_of(mut conditions: Vec<Document>, variables: &Variables) -> Result<Option<Filter>> {
     let document = match conditions.len() {
         0 => return Ok(None),
         1 => conditions.remove(0),
         _ => doc! { "$and": conditions },
     };
     let raw = RawDocumentBuf::try_from(&document)?;
-    Filter::parse(&raw).map(Some)
+    Filter::parse_with(&raw, variables).map(Some)
 }
 
 /// What a local field is matched by: an array by its elements, a missing field as null.

@@ -83,6 +83,32 @@ fn a_sort_is_stable_and_works_over_batches_and_slices() {
 }
 
 #[test]
+fn a_descending_sort_takes_the_last_of_several_values_first() {
+    for slice in [1, 1000] {
+        let mut server = filled(20, slice);
+        let index = doc! { "key": { "a": 1, "_id": 1 }, "name": "a_1" };
+        server.ok(doc! { "createIndexes": "c", "indexes": [index] });
+        let some = doc! { "find": "c", "filter": { "_id": { "$in": [1, 2, 3] } } };
+        let with = |fields: bson::Document| {
+            let mut command = some.clone();
+            command.extend(fields);
+            command
+        };
+        let down = with(doc! { "sort": { "_id": -1 } });
+        assert_eq!(server.ids(down), ints(&[3, 2, 1]));
+        let last = with(doc! { "sort": { "_id": -1 }, "limit": 1 });
+        assert_eq!(server.ids(last), ints(&[3]));
+        let by_two = with(doc! { "sort": { "_id": -1 }, "batchSize": 1, "skip": 1 });
+        assert_eq!(server.ids(by_two), ints(&[2, 1]));
+        let indexed = doc! { "find": "c", "filter": { "a": { "$in": [4, 1, 9] } }, "sort": { "a": -1 }, "limit": 2 };
+        assert_eq!(server.ids(indexed), ints(&[11, 16]));
+        let halves = doc! { "$or": [{ "_id": { "$lt": 2 } }, { "_id": { "$gt": 17 } }] };
+        let outside = doc! { "find": "c", "filter": halves, "sort": { "_id": -1 } };
+        assert_eq!(server.ids(outside), ints(&[19, 18, 1, 0]));
+    }
+}
+
+#[test]
 fn a_cursor_goes_on_where_it_was_whatever_was_written_meanwhile() {
     let mut server = filled(10, 1000);
     let reply = server.ok(doc! { "find": "c", "batchSize": 3 });

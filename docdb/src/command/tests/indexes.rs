@@ -320,6 +320,27 @@ fn expired_documents_go_and_others_stay() {
     assert_eq!(listed[1].get_i32("expireAfterSeconds").unwrap(), 5);
 }
 
+#[test]
+fn more_expired_documents_than_a_slice_go_all_in_one_round() {
+    let mut server = Server::new();
+    let index = doc! { "key": { "t": 1 }, "name": "t_1", "expireAfterSeconds": 10 };
+    create(&mut server, index);
+    let date = bson::DateTime::from_millis(server.now - 20_000);
+    server.insert(
+        "c",
+        (0..900).map(|id| doc! { "_id": id, "t": date }).collect(),
+    );
+    let now = bson::DateTime::from_millis(server.now);
+    // What was deleted before stays behind as deleted keys, more of them than a slice looks at.
+    let mut rounds = 0;
+    while server.shard().tend_once(now).unwrap() {
+        server.shard().commit().unwrap();
+        rounds += 1;
+        assert!(rounds < 100_000, "it does not come further");
+    }
+    assert_eq!(server.n(doc! { "count": "c" }), 0);
+}
+
 /// Longer than a key of the store may be, with one beginning.
 fn long(end: &str) -> String {
     format!("{}{end}", "x".repeat(200_000))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bson::{Bson, doc};
 
 use super::harness::{Server, batch, cursor_id};
+use crate::command::listing::Prepared;
 use crate::memory::Memory;
 
 /// A budget of 8 MiB: a sort or a group holds one.
@@ -233,4 +234,43 @@ fn what_a_walk_over_a_multikey_index_remembers_is_counted() {
     assert_eq!(refused.get_i32("code").ok(), Some(146), "{refused}");
     drop(held);
     assert_eq!(server.ok(count(12)).get_i32("n").unwrap(), 2000);
+}
+
+#[test]
+fn the_keys_in_write_errors_are_counted_with_their_texts() {
+    let (mut server, memory) = of_bytes(64 << 20);
+    let index = doc! { "key": { "x": 1 }, "name": "x_1", "unique": true };
+    server.ok(doc! { "createIndexes": "c", "indexes": [index] });
+    let value = vec![doc! { "y": "z".repeat(1 << 20) }];
+    server.insert("c", vec![doc! { "_id": 0, "x": value.clone() }]);
+    let again: Vec<_> = (1..20)
+        .map(|id| doc! { "_id": id, "x": value.clone() })
+        .collect();
+    let insert = doc! { "insert": "c", "documents": again, "ordered": false };
+    let bytes = |reply: &bson::Document| {
+        bson::RawDocumentBuf::try_from(reply)
+            .unwrap()
+            .as_bytes()
+            .len()
+    };
+    let reply = server.ok(insert.clone());
+    assert_eq!(reply.get_array("writeErrors").unwrap().len(), 19);
+    assert!(bytes(&reply) < 9 << 20, "{} bytes", bytes(&reply));
+    // Where memory is short, only codes are told.
+    let mut held = memory.claim();
+    held.hold(64 << 20);
+    let reply = server.ok(insert);
+    assert_eq!(reply.get_array("writeErrors").unwrap().len(), 19);
+    assert!(bytes(&reply) < 1 << 20, "{} bytes", bytes(&reply));
+    drop(held);
+    assert!(memory.has_room((64 << 20) - 4096));
+}
+
+#[test]
+fn a_cursor_over_prepared_documents_counts_them() {
+    let prepared = Prepared::boxed(
+        [doc! { "text": "x".repeat(1000) }]
+            .map(|one| bson::RawDocumentBuf::try_from(&one).unwrap()),
+    );
+    assert!(prepared.held() > 1000);
 }

@@ -55,7 +55,7 @@ fn condition(rng: &mut Rng) -> Bson {
         0 => Bson::Null,
         1 => doc! { "$gt": number(rng) }.into(),
         2 => doc! { "$gte": number(rng), "$lt": number(rng) }.into(),
-        3 => doc! { "$in": [number(rng), number(rng), "text"] }.into(),
+        3 => doc! { "$in": [number(rng), number(rng), number(rng), "text"] }.into(),
         4 => doc! { "$exists": rng.below(2) == 0 }.into(),
         5 => doc! { "$ne": number(rng) }.into(),
         6 => Bson::from(vec![number(rng), number(rng)]),
@@ -217,8 +217,13 @@ impl Model {
             doc! { "b": -1, "a": 1 },
             doc! { "u": 1 },
             doc! { "a.x": -1 },
+            doc! { "_id": -1 },
+            doc! { "a": -1 },
+            doc! { "u": -1 },
+            doc! { "a": -1, "b": 1 },
+            doc! { "b": -1, "u": 1 },
         ];
-        let sort = sorts.get(rng.below(6) as usize);
+        let sort = sorts.get(rng.below(12) as usize);
         if let Some(sort) = sort {
             find.insert("sort", sort.clone());
         }

@@ -229,3 +229,75 @@ fn variables_of_let_reach_filters_updates_and_pipelines() {
     let reply = server.ok(doc! { "delete": "c", "deletes": [delete], "let": variables });
     assert_eq!(reply.get_i32("n").unwrap(), 1);
 }
+
+#[test]
+fn an_expression_within_an_or_sees_the_variables_of_its_command_and_of_its_lookup() {
+    let mut server = filled(7);
+    server.insert("one", vec![doc! { "_id": 1, "of": 3 }]);
+    let either = |condition: Document| doc! { "$or": [{ "_id": -1 }, { "$expr": condition }] };
+    let aggregate = |from: &str, pipeline: Vec<Document>| doc! { "aggregate": from, "pipeline": pipeline, "cursor": { "batchSize": 100 }, "let": { "v": 3 } };
+    let matched = doc! { "$match": either(doc! { "$eq": ["$_id", "$$v"] }) };
+    let found = batch(
+        &server.ok(aggregate("c", vec![matched.clone()])),
+        "firstBatch",
+    );
+    assert_eq!(ids(&found), ints(&[3]));
+    let later = vec![doc! { "$limit": 50 }, matched];
+    let found = batch(&server.ok(aggregate("c", later)), "firstBatch");
+    assert_eq!(ids(&found), ints(&[3]));
+    let now = doc! { "$eq": ["$$NOW", bson::DateTime::from_millis(server.now)] };
+    let nor = doc! { "$match": { "$nor": [{ "$expr": { "$not": [now] } }] } };
+    let found = batch(&server.ok(aggregate("one", vec![nor])), "firstBatch");
+    assert_eq!(ids(&found), ints(&[1]));
+    let of = either(doc! { "$eq": ["$_id", "$$of"] });
+    for pipeline in [
+        vec![doc! { "$match": of.clone() }],
+        vec![doc! { "$limit": 60 }, doc! { "$match": of }],
+    ] {
+        let lookup =
+            doc! { "from": "c", "let": { "of": "$of" }, "pipeline": pipeline, "as": "found" };
+        let reply = server.ok(aggregate("one", vec![doc! { "$lookup": lookup }]));
+        let found = &batch(&reply, "firstBatch")[0];
+        let found = found.get_array("found").unwrap();
+        assert_eq!(found.len(), 1, "{reply}");
+        assert_eq!(found[0].as_document().unwrap().get_i32("_id").unwrap(), 3);
+    }
+}
+
+/// `value` in so many documents, one in the other.
+fn wrapped(levels: usize, value: impl Into<bson::Bson>) -> bson::Bson {
+    (0..levels).fold(value.into(), |inner, _| doc! { "a": inner }.into())
+}
+
+#[test]
+fn stages_that_wrap_a_document_again_and_again_are_refused() {
+    let mut server = Server::new();
+    server.insert("c", vec![doc! { "_id": 1 }]);
+    let replace = doc! { "$replaceWith": wrapped(150, "$$ROOT") };
+    let set = doc! { "$set": { "a": wrapped(150, "$$ROOT") } };
+    let group = doc! { "$group": { "_id": wrapped(150, "$$ROOT") } };
+    let reduce = doc! { "$reduce": { "input": { "$range": [0, 100_000] }, "initialValue": 1, "in": { "a": "$$value" } } };
+    for stages in [
+        vec![replace.clone(); 1000],
+        vec![set; 1000],
+        vec![group; 1000],
+        vec![doc! { "$project": { "x": reduce } }],
+    ] {
+        let aggregate = doc! { "aggregate": "c", "pipeline": stages, "cursor": {} };
+        let (code, text) = server.fail(aggregate);
+        assert_eq!(code, 15, "{text}");
+        assert!(text.contains("200 levels"), "{text}");
+    }
+    let update =
+        |stages: Vec<Document>| doc! { "update": "c", "updates": [{ "q": {}, "u": stages }] };
+    for (stages, code) in [
+        (vec![replace.clone(); 1000], 15),
+        (vec![replace; 1001], 7_749_501),
+    ] {
+        let reply = server.run(update(stages));
+        let error = super::harness::write_error(&reply);
+        assert_eq!(error.get_i32("code").unwrap(), code, "{reply}");
+    }
+    let deep = doc! { "aggregate": "c", "pipeline": [{ "$replaceWith": wrapped(199, "$$ROOT") }], "cursor": {} };
+    assert_eq!(batch(&server.ok(deep), "firstBatch").len(), 1);
+}

@@ -261,3 +261,44 @@ fn stopped(server: &mut Server, mut find: bson::Document, limit: i64) -> Result<
         command = doc! { "getMore": id, "collection": "c", "batchSize": 1 };
     }
 }
+
+#[test]
+fn ranges_without_a_document_take_from_the_slice_too() {
+    let mut server = filled(10, 50);
+    server.ok(doc! { "createIndexes": "c", "indexes": [{ "key": { "a": 1 }, "name": "a_1" }] });
+    server.slices = 0;
+    let absent: Vec<i32> = (1000..2000).collect();
+    for name in ["_id", "a"] {
+        let before = server.slices;
+        let filter = doc! { name: { "$in": absent.clone() } };
+        assert_eq!(server.n(doc! { "count": "c", "query": filter }), 0);
+        let slices = server.slices - before;
+        assert!((15..30).contains(&slices), "{name}: {slices} slices");
+    }
+    let some: Vec<i32> = (5..2000).collect();
+    let find = doc! { "find": "c", "filter": { "_id": { "$in": some } }, "batchSize": 2 };
+    assert_eq!(server.find(find).len(), 5);
+}
+
+#[test]
+fn deleted_keys_take_from_the_slice_and_are_passed_once() {
+    let mut server = filled(1000, 50);
+    server.ok(doc! { "delete": "c", "deletes": [{ "q": { "_id": { "$lt": 990 } }, "limit": 0 }] });
+    for command in [
+        doc! { "find": "c" },
+        doc! { "find": "c", "sort": { "_id": -1 } },
+        doc! { "find": "c", "batchSize": 3 },
+    ] {
+        server.slices = 0;
+        assert_eq!(server.find(command.clone()).len(), 10);
+        assert!(
+            (15..40).contains(&server.slices),
+            "{command}: {}",
+            server.slices
+        );
+    }
+    // A write lets go of its scan between slices: it goes on behind what it passed.
+    let update =
+        doc! { "q": { "text": { "$exists": true } }, "u": { "$set": { "b": 1 } }, "multi": true };
+    assert_eq!(server.n(doc! { "update": "c", "updates": [update] }), 10);
+}

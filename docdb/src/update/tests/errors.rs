@@ -158,3 +158,20 @@ fn the_result_may_nest_no_deeper_than_180() {
     let path = vec!["a"; 300].join(".");
     fails(&doc! {"_id": 1}, doc! {"$set": {path: 1}}, 15, "too long");
 }
+
+#[test]
+fn an_id_of_another_number_type_is_the_same_id() {
+    let document = doc! { "_id": 1, "a": 1 };
+    for (update, id) in [
+        (Bson::from(doc! { "_id": 1.0, "a": 2 }), Bson::Double(1.0)),
+        (doc! { "_id": 1_i64, "a": 2 }.into(), Bson::Int64(1)),
+        (
+            vec![doc! { "$set": { "_id": 1.0, "a": 2 } }].into(),
+            Bson::Double(1.0),
+        ),
+    ] {
+        let changed = apply(&document, update.clone()).unwrap();
+        let expected = doc! { "_id": id, "a": 2 };
+        assert_eq!(changed, Some(expected), "{update}");
+    }
+}

@@ -22,6 +22,7 @@ const REFUSALS: &str = r#"
 [{$match: {a: 1}}] => 72 $match is not allowed to be used within an update
 [{$foo: 1}] => 40324 Unrecognized pipeline stage name: '$foo'
 [1] => 14 Each element of the 'pipeline' array must be an object
+[{$set: {_id: "1"}}] => 66 the (immutable) field '_id' was found to have been altered to _id: "1"
 [{$set: {_id: 2}}] => 66 the (immutable) field '_id' was found to have been altered to _id: 2
 [{$replaceWith: "$a"}] => 40228 'newRoot' expression must evaluate to an object
 "#;

@@ -294,11 +294,9 @@ fn divide(left: Finite, right: Finite, is_negative: bool) -> Decimal {
 fn remainder(left: Finite, right: Finite) -> Decimal {
     let distance = left.exponent.abs_diff(right.exponent);
     let (coefficient, exponent) = if left.exponent >= right.exponent {
-        let mut rest = left.coefficient % right.coefficient;
-        for _ in 0..distance {
-            rest = rest * 10 % right.coefficient;
-        }
-        (rest, right.exponent)
+        let rest = left.coefficient % right.coefficient;
+        let shifted = multiplied(rest, power(distance, right.coefficient), right.coefficient);
+        (shifted, right.exponent)
     } else {
         let divisor = 10_u128
             .checked_pow(distance)
@@ -313,4 +311,33 @@ fn remainder(left: Finite, right: Finite) -> Decimal {
         exponent,
     };
     round(exact, false)
+}
+
+/// 10 to the power of `exponent`, modulo `divisor`, by squaring: exponents of decimals lie up to 12,287 apart.
+fn power(exponent: u32, divisor: u128) -> u128 {
+    let (mut power, mut square) = (1 % divisor, 10 % divisor);
+    let mut left = exponent;
+    while left > 0 {
+        if left % 2 == 1 {
+            power = multiplied(power, square, divisor);
+        }
+        left /= 2;
+        if left > 0 {
+            square = multiplied(square, square, divisor);
+        }
+    }
+    power
+}
+
+/// `left * right` modulo `divisor`; all of at most 34 digits. By parts of four digits of `right`, so that each product fits 128 bits.
+fn multiplied(left: u128, right: u128, divisor: u128) -> u128 {
+    const PART: u128 = 10_000;
+    let mut rest = right;
+    let mut parts = [0; 9];
+    for part in &mut parts {
+        *part = rest % PART;
+        rest /= PART;
+    }
+    let sum = |sum: u128, part: &u128| (sum * PART + left * part) % divisor;
+    parts.iter().rev().fold(0, sum)
 }

@@ -22,6 +22,8 @@ enum Back {
     Slot { slot: usize, value: usize },
 }
 
+/// Slots that are reset in the time of a step.
+const SLOTS_PER_STEP: u64 = 16;
 /// A slot that holds no position.
 const NOWHERE: usize = usize::MAX;
 
@@ -39,7 +41,10 @@ impl<'a> Machine<'a> {
     /// The groups of the first match that begins at or after `from`.
     pub(super) fn find(&mut self, from: usize) -> Result<Option<Groups>, GaveUp> {
         let mut start = from;
+        // Thousands of groups take their time at each start too.
+        let reset = self.slots.len() as u64 / SLOTS_PER_STEP;
         loop {
+            self.steps.take_many(reset)?;
             self.slots.fill(NOWHERE);
             self.back.clear();
             self.set(0, start);

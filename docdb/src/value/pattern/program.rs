@@ -1,5 +1,8 @@
 //! A pattern as instructions for [`super::machine::Machine`].
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use fancy_regex::{Assertion, Expr, LookAround};
 use regex_syntax::hir::{Class, HirKind};
 
@@ -8,13 +11,20 @@ use crate::error::Result;
 
 /// Instructions of one pattern; repetitions are written out.
 const LENGTH_MAX: usize = 20_000;
+/// Ranges of all different classes of one pattern, 8 bytes each. `\p{L}` has some 650.
+const RANGES_MAX: usize = 100_000;
+/// The largest number of a repetition (Perl's limit).
+const REPEAT_MAX: usize = 65_535;
+
+/// Sorted ranges of characters, shared by the steps that ask for the same ones.
+type Ranges = Arc<[(char, char)]>;
 
 /// What the machine does next.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Char(char),
     /// One character of sorted ranges.
-    Class(Box<[(char, char)]>),
+    Class(Ranges),
     Any {
         newline: bool,
     },
@@ -53,6 +63,10 @@ pub(super) struct Program {
     pub(super) slots: usize,
     rounds: usize,
     irregular: bool,
+    /// While it is written, the classes that were read: a repetition is written out, and reading `\p{L}` takes long.
+    classes: BTreeMap<(String, bool), Ranges>,
+    /// Ranges in them.
+    ranges: usize,
 }
 
 impl Program {
@@ -74,12 +88,18 @@ impl Program {
                 _ => {}
             }
         }
+        program.classes.clear();
         Ok(program)
     }
 
     /// Whether an automaton can decide it.
     pub(super) fn is_regular(&self) -> bool {
         !self.irregular
+    }
+
+    /// Instructions, and ranges of different classes.
+    pub(super) fn weight(&self) -> usize {
+        self.steps.len() + self.ranges
     }
 
     fn push(&mut self, step: Step) -> Result<usize> {
@@ -194,35 +214,19 @@ impl Program {
 
     /// One character, as the parser of regular patterns reads it.
     fn class(&mut self, inner: &str, casei: bool) -> Result<()> {
-        let parsed = regex_syntax::ParserBuilder::new()
-            .case_insensitive(casei)
-            .build()
-            .parse(inner);
-        let parsed = parsed.map_err(|error| invalid(&error.to_string()))?;
-        let ranges: Option<Box<[(char, char)]>> = match parsed.kind() {
-            HirKind::Class(Class::Unicode(class)) => Some(
-                class
-                    .iter()
-                    .map(|range| (range.start(), range.end()))
-                    .collect(),
-            ),
-            HirKind::Class(Class::Bytes(class)) => Some(
-                class
-                    .iter()
-                    .map(|range| (char::from(range.start()), char::from(range.end())))
-                    .collect(),
-            ),
-            HirKind::Literal(literal) => {
-                let text = std::str::from_utf8(&literal.0).unwrap_or_default();
-                let mut parts = text.chars();
-                match (parts.next(), parts.next()) {
-                    (Some(only), None) => Some([(only, only)].into()),
-                    _ => None,
-                }
+        let key = (inner.to_owned(), casei);
+        let known = self.classes.get(&key).cloned();
+        let ranges = if let Some(ranges) = known {
+            ranges
+        } else {
+            let ranges = class(inner, casei)?;
+            self.ranges += ranges.len();
+            if self.ranges > RANGES_MAX {
+                return Err(invalid("regular expression is too large"));
             }
-            _ => None,
+            self.classes.insert(key, Arc::clone(&ranges));
+            ranges
         };
-        let ranges = ranges.ok_or_else(|| invalid(&format!("{inner} is not supported here")))?;
         self.push(Step::Class(ranges)).map(drop)
     }
 
@@ -262,6 +266,9 @@ impl Program {
     }
 
     fn repeat(&mut self, child: &Expr, (lo, hi): (usize, usize), greedy: bool) -> Result<()> {
+        if lo > REPEAT_MAX || (hi != usize::MAX && hi > REPEAT_MAX) {
+            return Err(invalid("number too big in {} quantifier"));
+        }
         // A group that is written out several times is the same group each time.
         let first = self.groups;
         let mut after = first;
@@ -272,7 +279,12 @@ impl Program {
             written
         };
         for _ in 0..lo {
+            let before = self.here();
             copy(self)?;
+            // What writes no step, as `a{0}`, never reaches the limit of steps and says no more the next time.
+            if self.here() == before {
+                break;
+            }
         }
         let way = |on: usize, out: usize| {
             if greedy {
@@ -329,6 +341,39 @@ impl Program {
     }
 }
 
+/// The ranges of a class.
+fn class(inner: &str, casei: bool) -> Result<Ranges> {
+    let parsed = regex_syntax::ParserBuilder::new()
+        .case_insensitive(casei)
+        .build()
+        .parse(inner);
+    let parsed = parsed.map_err(|error| invalid(&error.to_string()))?;
+    let ranges: Option<Ranges> = match parsed.kind() {
+        HirKind::Class(Class::Unicode(class)) => Some(
+            class
+                .iter()
+                .map(|range| (range.start(), range.end()))
+                .collect(),
+        ),
+        HirKind::Class(Class::Bytes(class)) => Some(
+            class
+                .iter()
+                .map(|range| (char::from(range.start()), char::from(range.end())))
+                .collect(),
+        ),
+        HirKind::Literal(literal) => {
+            let text = std::str::from_utf8(&literal.0).unwrap_or_default();
+            let mut parts = text.chars();
+            match (parts.next(), parts.next()) {
+                (Some(only), None) => Some([(only, only)].into()),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    ranges.ok_or_else(|| invalid(&format!("{inner} is not supported here")))
+}
+
 /// Slots of repetitions are numbered from here until the number of groups is known.
 const ROUNDS: usize = 1 << 32;
 
@@ -343,7 +388,7 @@ fn width(expr: &Expr) -> (usize, usize) {
             .iter()
             .map(width)
             .fold((0, 0), |(lo, hi), (low, high)| {
-                (lo + low, hi.saturating_add(high))
+                (lo.saturating_add(low), hi.saturating_add(high))
             }),
         Expr::Alt(choices) => choices
             .iter()

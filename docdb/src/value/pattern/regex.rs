@@ -71,6 +71,11 @@ impl Regex {
         })
     }
 
+    /// About how large it is: instructions, and ranges of characters.
+    pub(crate) fn weight(&self) -> usize {
+        self.program.weight()
+    }
+
     pub(crate) fn is_match(&self, text: &str, steps: &mut Steps) -> Result<bool, GaveUp> {
         match self.automaton.as_ref().and_then(|one| one.is_match(text)) {
             Some(found) => Ok(found),

@@ -48,13 +48,22 @@ impl Steps {
 
     /// Steps so far that count for the next text: those that its own bytes did not pay for.
     pub(super) fn taken(&self) -> u64 {
-        let spent = STEPS.saturating_sub(self.before) + self.own - self.left;
-        self.before + spent.saturating_sub(self.own)
+        self.before + self.spent().saturating_sub(self.own)
+    }
+
+    /// Steps that this text took.
+    pub(crate) fn spent(&self) -> u64 {
+        STEPS.saturating_sub(self.before) + self.own - self.left
     }
 
     #[inline]
     pub(super) fn take(&mut self) -> Result<(), GaveUp> {
-        self.left = self.left.checked_sub(1).ok_or(GaveUp)?;
+        self.take_many(1)
+    }
+
+    #[inline]
+    pub(super) fn take_many(&mut self, count: u64) -> Result<(), GaveUp> {
+        self.left = self.left.checked_sub(count).ok_or(GaveUp)?;
         Ok(())
     }
 }

@@ -143,6 +143,36 @@ fn a_hostile_pattern_ends_in_an_error_never_in_no_match() {
     }
 }
 
+#[test]
+fn repetitions_of_nothing_and_of_large_classes_are_compiled_within_bounds() {
+    for source in [
+        "(?:(?:a{0}){65535}){65535}",
+        "(?:(?:(?:){65535}){65535}){65535}",
+        r"(?:a{0}\1{0}){0,65535}",
+    ] {
+        // Whether it is taken or refused, it ends.
+        drop(Pattern::new(source, ""));
+    }
+    for source in [
+        "(?:(?:a{0}){999999999}){999999999}",
+        "a{65536}",
+        "a{1,70000}",
+        "(?<=(?:(?:ab{60000}){60000}){60000})c",
+    ] {
+        let error = Pattern::new(source, "").unwrap_err();
+        assert_eq!(error.code, Code::Location(51091), "{source}");
+    }
+    // Of a class that is written out 19,000 times there is one.
+    let many = compile(r"\p{L}{19000}", "").unwrap();
+    assert!(many.weight() < 25_000, "{}", many.weight());
+    let mut different = String::new();
+    for part in ('\u{4e00}'..).take(300) {
+        different.push_str(r"[\p{L}\p{N}");
+        different.extend([part, ']']);
+    }
+    assert!(compile(&different, "").is_err());
+}
+
 /// What is regular takes time in proportion to the text, however it would backtrack.
 #[test]
 fn regular_patterns_are_decided_in_long_texts() {
