@@ -6,6 +6,9 @@ use plimsoll_core::Nanos;
 
 pub(crate) const MEDIA: &str = "text/plain; charset=utf-8";
 const RETRY_MOST: f64 = 30.0;
+/// Seconds over which those who were refused together come again at least. `Retry-After` has whole seconds: four of them,
+/// so that a quarter comes in each, and nobody waits long for a service that will be free in one.
+const SPREAD_LEAST: f64 = 4.0;
 /// No answer of ours is longer.
 const PUT_BYTES: usize = 320;
 
@@ -63,7 +66,7 @@ pub(crate) fn refused(refusal: Refusal, backlog: Nanos, rng: &mut Rng) -> Answer
         Refusal::Share => (429, "you have had more than your share"),
     };
     // Spread, so that those who were refused together do not come again together.
-    let most = (2.0 * backlog.as_secs_f64()).clamp(1.0, RETRY_MOST);
+    let most = (2.0 * backlog.as_secs_f64()).clamp(SPREAD_LEAST, RETRY_MOST);
     let seconds = (1.0 + rng.unit() * most).min(RETRY_MOST).floor();
     Answer {
         status,
@@ -167,6 +170,18 @@ mod tests {
         for number in [0, 7, 10, 503, 12_345, u64::MAX] {
             assert_eq!(Digits::of(number).text(), number.to_string());
         }
+    }
+
+    #[test]
+    fn those_refused_together_come_apart_although_nobody_waits() {
+        let mut rng = Rng::new(1, 1);
+        let mut told: Vec<u64> = (0..100)
+            .filter_map(|_| refused(Refusal::Full, Nanos::ZERO, &mut rng).retry_after)
+            .collect();
+        assert_eq!(told.len(), 100);
+        told.sort_unstable();
+        told.dedup();
+        assert_eq!(told, [1, 2, 3, 4]);
     }
 
     #[test]

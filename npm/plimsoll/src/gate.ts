@@ -1,17 +1,19 @@
 // The gate of one instance: takes requests, asks the admission, and starts or refuses them. Reads the clocks.
 
+import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { Admission, type Refusal } from './admission/admission.js';
 import { classOf } from './admission/classes.js';
 import { HalfLoad } from './admission/half-load.js';
-import { Fixed, type Ended } from './admission/limit.js';
+import { Fixed, type Ended, type Limit } from './admission/limit.js';
 import type { Guest } from './admission/queue.js';
-import { refuse, retryAfter, type Reason } from './answer.js';
+import { refuse, retryAfter, sayLoad, type Reason } from './answer.js';
 import { LoopShedder, type Window } from './loop/shedder.js';
 import { Starter } from './loop/starter.js';
 import { loopWatch } from './loop/watch.js';
 import type { Settings } from './options.js';
+import { isOver, whenOver } from './over.js';
 
 /** While anybody waits or is in flight, time is passed on so often. */
 const TICK = 5;
@@ -24,19 +26,23 @@ interface Entry extends Guest {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly work: () => void;
+  isStarted: boolean;
   isDone: boolean;
+  /** Where it came in, for what starts later. */
+  context: AsyncResource | undefined;
 }
 
 export class Gate {
   readonly admission: Admission<Entry>;
+  private readonly rule: Limit;
   private readonly shedder: LoopShedder;
   private readonly starter: Starter<Entry>;
   private readonly mark = Symbol('plimsoll');
   private waitedAt = -Infinity;
   private isLoopBusy = false;
   private tick: NodeJS.Timeout | undefined;
-  refusedLate = 0;
-  wouldRefuse = 0;
+  /** Turned away by the loop; in a dry run they would have been. */
+  late = 0;
   /** Connections that wait in the kernel, as far as that can be seen. */
   acceptQueue: number | undefined;
 
@@ -47,28 +53,31 @@ export class Gate {
   ) {
     const now = performance.now();
     const { limit } = settings;
-    const rule = limit === 'half-load' ? new HalfLoad(now, performance.timeOrigin) : new Fixed(limit);
+    this.rule = limit === 'half-load' ? new HalfLoad(now, Date.now() - now) : new Fixed(limit);
     const host = {
       admitted: (entry: Entry) => this.admitted(entry),
       refused: (entry: Entry, refusal: Refusal) => this.refused(entry, refusal),
     };
-    this.admission = new Admission<Entry>(rule, settings.patience, host, now);
+    this.admission = new Admission<Entry>(this.rule, settings.patience, host, now);
     this.shedder = new LoopShedder(settings.lateMost);
     const run = (entry: Entry) => this.run(entry);
     this.starter = new Starter(run, () => performance.now(), (turn) => setImmediate(turn));
     loopWatch.follow(this.look);
   }
 
+  /** The loop is not looked at any more, so that it refuses nobody. Who waits is still decided: the clock of that goes on. */
   close(): void {
     loopWatch.unfollow(this.look);
-    clearTimeout(this.tick);
-    this.tick = undefined;
+    this.shedder.pass = 1;
+    this.isLoopBusy = false;
+    this.acceptQueue = undefined;
   }
 
   private readonly look = (window: Window): void => {
     this.shedder.see(window);
     this.acceptQueue = this.kernelQueue();
     this.isLoopBusy = window.utilisation >= BUSY || (this.acceptQueue ?? 0) > 0;
+    this.rule.wallIs(Date.now() - performance.now());
   };
 
   /** A connection was accepted: the loop has brought something in. */
@@ -79,30 +88,77 @@ export class Gate {
   /** A request is here, and `work` is what answers it, at once or later. Nothing is done twice for one request. */
   enter(req: IncomingMessage, res: ServerResponse, work: () => void): void {
     const marked = req as IncomingMessage & { [mark: symbol]: unknown };
-    if (marked[this.mark] === true || this.settings.skip?.(req) === true) {
+    if (marked[this.mark] === true) {
+      work();
+      return;
+    }
+    const now = performance.now();
+    if (this.settings.skip?.(req) === true) {
+      this.admission.passTime(now);
+      this.sayLoad(res);
       work();
       return;
     }
     marked[this.mark] = true;
     this.starter.arrived();
-    const now = performance.now();
     loopWatch.look(now);
+    if (this.settings.dryRun) {
+      this.tryDry(req, res, now, work);
+      return;
+    }
+    if (isOver(req, res)) {
+      // It has left while others worked on its request: as if it had waited here.
+      return;
+    }
     const place = this.placeOf(req);
     if (!this.shedder.passes(place)) {
-      this.refusedLate += 1;
-      if (!this.settings.dryRun) {
-        this.answerRefused(req, res, 'late');
-        return;
-      }
-      this.wouldRefuse += 1;
+      this.late += 1;
+      this.answerRefused(req, res, 'late');
+      return;
     }
-    const entry: Entry = { place, arrived: now, admitted: undefined, isGone: false, req, res, work, isDone: false };
-    res.on('close', () => this.closed(entry));
-    this.admission.arrives(now, entry);
+    const entry = this.arrives(req, res, place, now, work);
     if (entry.admitted === undefined) {
       this.waitedAt = now;
     }
-    this.passTimeOn();
+    if (!entry.isStarted && !entry.isDone) {
+      // It will start in a turn that another request brought about. Not `AsyncResource.bind` for all: who is refused or starts
+      // at once, in its own context, needs none.
+      entry.context = new AsyncResource('plimsoll');
+    }
+  }
+
+  /** Lets it through at once, and looks what would have become of it. */
+  private tryDry(req: IncomingMessage, res: ServerResponse, now: number, work: () => void): void {
+    const place = this.placeOf(req);
+    if (!this.shedder.passes(place)) {
+      this.late += 1;
+    } else if (!isOver(req, res)) {
+      this.arrives(req, res, place, now, work);
+    }
+    work();
+  }
+
+  private arrives(req: IncomingMessage, res: ServerResponse, place: number, now: number, work: () => void): Entry {
+    const entry: Entry = {
+      place,
+      arrived: now,
+      admitted: undefined,
+      isGone: false,
+      req,
+      res,
+      work,
+      isStarted: false,
+      isDone: false,
+      context: undefined,
+    };
+    whenOver(req, res, () => this.closed(entry));
+    try {
+      this.admission.arrives(now, entry);
+    } finally {
+      // Also if work throws that was started by it.
+      this.passTimeOn();
+    }
+    return entry;
   }
 
   private placeOf(req: IncomingMessage): number {
@@ -126,6 +182,9 @@ export class Gate {
   }
 
   private admitted(entry: Entry): void {
+    if (this.settings.dryRun) {
+      return;
+    }
     const now = entry.admitted ?? 0;
     const isCalm = !this.isLoopBusy && now - this.waitedAt > CALM_AFTER;
     this.starter.start(entry, isCalm);
@@ -135,27 +194,26 @@ export class Gate {
     if (entry.isDone) {
       return;
     }
-    const load = this.load();
-    if (load !== undefined && !entry.res.headersSent) {
-      entry.res.setHeader('Endpoint-Load-Metrics', load);
+    entry.isStarted = true;
+    this.sayLoad(entry.res);
+    if (entry.context === undefined) {
+      entry.work();
+    } else {
+      entry.context.runInAsyncScope(entry.work);
     }
-    entry.work();
   }
 
   private refused(entry: Entry, refusal: Refusal): void {
-    if (this.settings.dryRun) {
-      this.wouldRefuse += 1;
-      this.starter.start(entry, true);
-      return;
-    }
     entry.isDone = true;
-    this.answerRefused(entry.req, entry.res, refusal);
+    if (!this.settings.dryRun) {
+      this.answerRefused(entry.req, entry.res, refusal);
+    }
   }
 
   private answerRefused(req: IncomingMessage, res: ServerResponse, reason: Reason): void {
     const { retryAfterMost, status } = this.settings;
     const seconds = retryAfter(this.admission.backlogSeconds(), retryAfterMost, Math.random());
-    refuse(req, res, reason, status, seconds, this.load());
+    refuse(req, res, reason, status, seconds, this.loadToSay());
   }
 
   /** The answer was given, or its client has left. */
@@ -165,20 +223,34 @@ export class Gate {
     }
     entry.isDone = true;
     const now = performance.now();
-    if (!this.admission.left(now, entry)) {
+    const hasWaited = this.settings.dryRun ? this.admission.withdrawn(now, entry) : this.admission.left(now, entry);
+    if (!hasWaited) {
       this.admission.ended(now, entry, endOf(entry.res));
     }
   }
 
   /** 0 to 100. */
   saturation(): number {
-    const ofLimit = this.admission.saturation();
-    return Math.round(100 * Math.max(ofLimit, 1 - this.shedder.pass));
+    // While nothing is in flight nobody else passes the time on.
+    this.admission.passTime(performance.now());
+    return this.percent();
   }
 
-  /** The text format of the open request cost aggregation, which balancers read. */
-  private load(): string | undefined {
-    return this.settings.loadHeader ? `TEXT application_utilization=${this.saturation() / 100}` : undefined;
+  /** As it was when time was passed on last. All is in use, for balancers, while the loop refuses a share. */
+  private percent(): number {
+    return this.shedder.pass < 1 ? 100 : Math.round(100 * this.admission.saturation());
+  }
+
+  private sayLoad(res: ServerResponse): void {
+    const load = this.loadToSay();
+    if (load !== undefined) {
+      sayLoad(res, load);
+    }
+  }
+
+  /** In a dry run answers are as without us. */
+  private loadToSay(): number | undefined {
+    return this.settings.loadHeader && !this.settings.dryRun ? this.percent() / 100 : undefined;
   }
 
   passRatio(): number {
@@ -187,8 +259,8 @@ export class Gate {
 }
 
 function endOf(res: ServerResponse): Ended {
-  // Answers of HTTP/2 only say that they have been ended.
-  const isComplete = (res.writableFinished as boolean | undefined) ?? res.writableEnded;
+  // Of HTTP/2 an answer that broke off is finished too, but nobody ended it.
+  const isComplete = res.writableEnded && ((res.writableFinished as boolean | undefined) ?? true);
   if (!isComplete) {
     return 'left';
   }

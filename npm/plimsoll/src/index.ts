@@ -11,6 +11,7 @@ import { lateness } from './loop/shedder.js';
 import { loopWatch } from './loop/watch.js';
 import { metricsText } from './metrics.js';
 import { settings, type Options, type Settings } from './options.js';
+import { whenOver } from './over.js';
 
 export type { Priority } from './admission/classes.js';
 export type { Options } from './options.js';
@@ -35,6 +36,7 @@ export interface State {
   readonly failedCount: number;
   /** Clients that left before the answer. */
   readonly leftCount: number;
+  /** Nobody is in a dry run. */
   readonly refusedCount: { readonly full: number; readonly waited: number; readonly late: number };
   /** Requests that only a dry run let through. */
   readonly wouldRefuseCount: number;
@@ -89,13 +91,14 @@ export class Plimsoll {
     server.once('close', () => this.servers.delete(net));
     const emit = server.emit;
     const gate = this.gate;
-    server.emit = function (this: S, event: string | symbol, ...given: unknown[]): boolean {
+    const ownEmit = function (this: S, event: string | symbol, ...given: unknown[]): boolean {
       const [req, res] = given as [IncomingMessage, ServerResponse];
       switch (event) {
         case 'connection':
           gate.connected();
           return emit.call(this, event, ...given);
         case 'request':
+        case 'checkExpectation':
           gate.enter(req, res, () => emit.call(this, event, ...given));
           return true;
         case 'checkContinue':
@@ -105,6 +108,8 @@ export class Plimsoll {
           return emit.call(this, event, ...given);
       }
     } as S['emit'];
+    server.emit = ownEmit;
+    ownEmits.add(ownEmit);
     // Without a listener Node invites the body before anybody could refuse it.
     server.on('checkContinue', ours);
     return server;
@@ -120,12 +125,12 @@ export class Plimsoll {
     return (context, next) =>
       new Promise((resolve, reject) => {
         // Koa answers itself unless told otherwise, so a refused request must not reach its end; it is answered already.
-        const refused = (): void => resolve(undefined);
-        context.res.once('close', refused);
+        let isWorking = false;
+        whenOver(context.req, context.res, () => isWorking || resolve(undefined));
         const respond = context.respond;
         context.respond = false;
         this.gate.enter(context.req, context.res, () => {
-          context.res.off('close', refused);
+          isWorking = true;
           context.respond = respond;
           next().then(resolve, reject);
         });
@@ -167,6 +172,8 @@ export class Plimsoll {
   state(): State {
     const { admission } = this.gate;
     const { counts } = admission;
+    const turnedAway = { full: counts.refusedFull, waited: counts.refusedWaited, late: this.gate.late };
+    const { dryRun } = this.settings;
     return {
       saturation: this.saturation,
       limit: admission.explain().level,
@@ -175,13 +182,13 @@ export class Plimsoll {
       lagMs: this.lag(),
       passRatio: this.gate.passRatio(),
       acceptQueue: this.kernelQueue(),
-      arrivedCount: counts.arrived + this.gate.refusedLate,
+      arrivedCount: counts.arrived + turnedAway.late,
       admittedCount: counts.admitted,
       servedCount: counts.served,
       failedCount: counts.failed,
       leftCount: counts.left + counts.leftWaiting,
-      refusedCount: { full: counts.refusedFull, waited: counts.refusedWaited, late: this.gate.refusedLate },
-      wouldRefuseCount: this.gate.wouldRefuse,
+      refusedCount: dryRun ? { full: 0, waited: 0, late: 0 } : turnedAway,
+      wouldRefuseCount: dryRun ? turnedAway.full + turnedAway.waited + turnedAway.late : 0,
       worker: cluster.worker?.id ?? 0,
       thread: threadId,
     };
@@ -207,13 +214,17 @@ export class Plimsoll {
   }
 }
 
+/** What `protect` puts in the place of a server's `emit`. */
+const ownEmits = new WeakSet<EventEmitter['emit']>();
+
 /** Only there so that Node asks before it answers `100 Continue`. */
 function ours(): void {}
 
 /** What Node does with a request that expects `100 Continue`, unless somebody else listens for those. */
 function goOn(server: EventEmitter, emit: EventEmitter['emit'], req: IncomingMessage, res: ServerResponse): void {
   const others = server.listeners('checkContinue').some((listener) => listener !== ours);
-  if (others) {
+  // Another instance on this server may still refuse it, and must before the body is invited.
+  if (others || ownEmits.has(emit)) {
     emit.call(server, 'checkContinue', req, res);
   } else {
     res.writeContinue();

@@ -84,7 +84,7 @@ export const OPTIONS = {
     'true or false',
     false,
     isBoolean,
-    'refuse nobody, count who would be refused',
+    'refuse and delay nobody, count who would be refused',
   ),
   name: option<string>(
     'text',

@@ -183,6 +183,65 @@ test('who would wait in vain is refused at once, and not who came before', () =>
   assert.deepEqual(new Set(seen.refused), new Set(burst.slice(-seen.refused.length)));
 });
 
+/** Four at once of 10 ms each, and at each millisecond whoever `comes`. */
+function played(milliseconds, comes) {
+  const outer = outside(new Fixed(4));
+  const { admission, seen, arrives } = outer;
+  const flying = [];
+  let most = 0;
+  for (let now = 0; now < milliseconds; now += 1) {
+    while (flying.length > 0 && flying[0].admitted + 10 <= now) {
+      admission.ended(now, flying.shift(), 'served');
+      flying.push(...seen.admitted.splice(0));
+    }
+    admission.turn(now);
+    comes(now).forEach((place) => arrives(now, place));
+    flying.push(...seen.admitted.splice(0));
+    most = now > milliseconds / 2 ? Math.max(most, admission.waiting()) : 0;
+  }
+  return { ...outer, most };
+}
+
+test('a burst of the most important is not refused because too much else arrives for long', () => {
+  const { seen } = played(4_000, (now) => [1, 1, 1, 1, ...Array.from({ length: now === 3_500 ? 60 : 0 }, () => 0)]);
+  assert.ok(seen.refused.length > 5_000);
+  assert.deepEqual(seen.refused.filter(({ place }) => place === 0), []);
+});
+
+test('the most important do not wait in larger numbers where they alone are more than can be done', () => {
+  const { most } = played(8_000, () => [0, 0, 0, 0]);
+  assert.ok(most < 40, `${most} wait`);
+});
+
+test('saturation fades while nothing passes the time on, although somebody was refused last', () => {
+  const { admission, seen, arrives } = outside(new Fixed(1));
+  for (let now = 0; now < 3_000; now += 10) {
+    arrives(now);
+    admission.turn(now);
+  }
+  assert.ok(admission.saturation() > 0.9);
+  const now = 3_000;
+  admission.turn(now);
+  for (let flying; (flying = seen.admitted.find((guest) => guest.admitted !== undefined)) !== undefined; ) {
+    admission.ended(now, flying, 'served');
+  }
+  assert.equal(admission.inFlight, 0);
+  admission.counts.refusedFull += 1;
+  admission.passTime(now + 10_000);
+  assert.ok(admission.saturation() < 0.01, `${admission.saturation()}`);
+});
+
+test('a dry run takes back who still waited, and counts nobody as gone', () => {
+  const { admission, arrives } = outside(new Fixed(1));
+  const [first, second] = [arrives(0), arrives(0)];
+  assert.equal(admission.withdrawn(1, second), true);
+  assert.equal(admission.withdrawn(1, second), true);
+  assert.equal(admission.withdrawn(1, first), false);
+  admission.ended(2, first, 'served');
+  const { withdrawn, leftWaiting } = admission.counts;
+  assert.deepEqual([withdrawn, leftWaiting, admission.waiting(), admission.inFlight], [1, 0, 0, 0]);
+});
+
 test('a pause of the service at half load refuses nobody', () => {
   const { admission, seen, arrives } = outside(new Fixed(8));
   // Eight at once of 20 ms: 400 a second; every 5 ms somebody comes, and from 2 s on nothing is done for 200 ms.

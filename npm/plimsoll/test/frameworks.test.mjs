@@ -10,21 +10,7 @@ import express4 from 'express4';
 import fastify from 'fastify';
 import Koa from 'koa';
 import { plimsoll } from '../index.mjs';
-
-/** Answers when told to, so that permits are held as long as a test wants. */
-class Work {
-  waiting = [];
-  seen = 0;
-
-  begin(answer) {
-    this.seen += 1;
-    this.waiting.push(answer);
-  }
-
-  end() {
-    this.waiting.splice(0).forEach((answer) => answer());
-  }
-}
+import { until, Work } from './support/work.mjs';
 
 const servers = [];
 after(() => servers.forEach((server) => server.closeAllConnections() ?? server.close()));
@@ -106,13 +92,6 @@ async function started(make, options, first = () => {}) {
   after(() => shed.close());
   const url = `http://127.0.0.1:${server.address().port}/`;
   return { shed, work, server, url, port: server.address().port };
-}
-
-async function until(condition) {
-  for (let count = 0; !condition(); count += 1) {
-    assert.ok(count < 1_000, `never: ${condition}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 /** Holds all permits, checks a refusal, and that all is well afterwards. */
@@ -237,16 +216,6 @@ test('a priority may be a function, and what is skipped is neither refused nor c
   await held;
   assert.deepEqual(seen, ['/']);
   assert.equal(one.shed.state().arrivedCount, 1);
-});
-
-test('a dry run refuses nobody and counts who would be', async () => {
-  const one = await started(FRAMEWORKS['node:http'], { limit: 1, patience: 20, dryRun: true });
-  const all = [fetch(one.url), fetch(one.url), fetch(one.url)];
-  await until(() => one.work.waiting.length === 3);
-  one.work.end();
-  assert.deepEqual((await Promise.all(all)).map((answer) => answer.status), [200, 200, 200]);
-  assert.equal(one.shed.state().wouldRefuseCount, 2);
-  await until(() => one.shed.state().inFlight === 0);
 });
 
 test('instances are independent of each other, also on one server', async () => {

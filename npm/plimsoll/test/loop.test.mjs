@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { acceptQueue, waitingIn } from '../dist/loop/accept-queue.js';
+import { acceptQueue, listeningIn, waitingIn } from '../dist/loop/accept-queue.js';
 import { LoopShedder } from '../dist/loop/shedder.js';
 import { Starter } from '../dist/loop/starter.js';
+import { LoopWatch } from '../dist/loop/watch.js';
 
 const LATE_MOST = 125;
 const busy = (late, collected = 0) => ({ utilisation: 1, late, collected });
@@ -186,4 +187,57 @@ test('connections that are not accepted yet are seen where the platform shows th
   const seen = acceptQueue(server.address());
   assert.equal(seen, process.platform === 'linux' ? 0 : undefined);
   server.close();
+});
+
+test('a table is read until its listening sockets are over, in whole lines', () => {
+  const [head, ...lines] = TABLE.trimEnd().split('\n');
+  const read = (pieces) => listeningIn(() => pieces.shift() ?? '');
+  const parts = [`${head}\n${lines[0].slice(0, 40)}`, `${lines[0].slice(40)}\n`, `${lines[1]}\n`, `${lines[2]}\n`, 'not wanted'];
+  const left = [...parts];
+  const table = read(left);
+  assert.equal(waitingIn(table, 3000), 42);
+  assert.equal(waitingIn(table, 3001), 1);
+  assert.deepEqual(left, ['not wanted']);
+  assert.equal(waitingIn(read(parts.slice(0, 1)), 3000), undefined, 'half a line');
+  const endless = `${lines[0]}\n`;
+  assert.ok(listeningIn(() => endless).length < 200_000);
+});
+
+test('more listening sockets than one page of the table holds', async () => {
+  const servers = Array.from({ length: 80 }, () => createServer());
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))));
+  const seen = servers.map((server) => acceptQueue(server.address()));
+  servers.forEach((server) => server.close());
+  assert.deepEqual(new Set(seen), new Set([process.platform === 'linux' ? 0 : undefined]));
+});
+
+test('a timer that fires a little early ends its window, and no lateness is left of a watch that ended', () => {
+  const watch = new LoopWatch();
+  const windows = [];
+  const listener = (window) => windows.push(window);
+  watch.follow(listener);
+  const { begun } = watch;
+  watch.look(begun + 249.3);
+  assert.equal(windows.length, 1, 'it would have been taken for half a window late at the next');
+  watch.look(begun + 249.3 + 900);
+  assert.ok(watch.window().late > 600);
+  watch.unfollow(listener);
+  assert.equal(watch.window().late, 0);
+  watch.look(begun + 10_000);
+  assert.equal(windows.length, 2, 'somebody looked after the end');
+});
+
+test('the timer of a window is due from where the last one ended, whoever ended that', () => {
+  const watch = new LoopWatch();
+  const listener = () => {};
+  watch.follow(listener);
+  let refreshed = 0;
+  const { timer } = watch;
+  const refresh = timer.refresh.bind(timer);
+  timer.refresh = () => ((refreshed += 1), refresh());
+  watch.look(watch.begun + 100);
+  assert.equal(refreshed, 0);
+  watch.look(watch.begun + 250);
+  assert.equal(refreshed, 1);
+  watch.unfollow(listener);
 });

@@ -2,6 +2,7 @@
 // A port of the guard's admission without tenants, retry budget and learned timeouts, which belong in front of a service.
 
 import { Floors } from './classes.js';
+import { CriticalRate } from './critical-rate.js';
 import type { Ended, Explained, Limit } from './limit.js';
 import { Queue, Size, type Guest } from './queue.js';
 
@@ -33,6 +34,8 @@ export interface Counts {
   /** Of those admitted: their clients left before the answer. */
   left: number;
   leftWaiting: number;
+  /** Were answered, in a dry run, while they would have waited. */
+  withdrawn: number;
   refusedFull: number;
   refusedWaited: number;
 }
@@ -46,6 +49,7 @@ export class Admission<G extends Guest> {
     failed: 0,
     left: 0,
     leftWaiting: 0,
+    withdrawn: 0,
     refusedFull: 0,
     refusedWaited: 0,
   };
@@ -59,7 +63,8 @@ export class Admission<G extends Guest> {
   private mean = 0;
   /** Somebody found the queue full since it was empty last. */
   private wasFull = false;
-  private readonly saturated = new Saturation();
+  private readonly saturated: Saturation;
+  private readonly critical: CriticalRate;
 
   constructor(
     private readonly rule: Limit,
@@ -68,11 +73,16 @@ export class Admission<G extends Guest> {
     now: number,
   ) {
     this.size = new Size(now, patience);
+    this.saturated = new Saturation(now);
+    this.critical = new CriticalRate(now);
   }
 
   arrives(now: number, guest: G): void {
     this.counts.arrived += 1;
     this.size.arrived();
+    if (guest.place === 0) {
+      this.critical.arrived();
+    }
     if (this.isFull(now)) {
       // Time may have made room.
       this.turn(now);
@@ -88,12 +98,21 @@ export class Admission<G extends Guest> {
 
   /** A client that waits has left. False if its request had been let through: then `ended` reports the end of that. */
   left(now: number, guest: G): boolean {
+    return this.leaves(now, guest, 'leftWaiting');
+  }
+
+  /** A request goes on without a permit, as those of a dry run do: nobody has given up. False as of `left`. */
+  withdrawn(now: number, guest: G): boolean {
+    return this.leaves(now, guest, 'withdrawn');
+  }
+
+  private leaves(now: number, guest: G, counted: 'leftWaiting' | 'withdrawn'): boolean {
     if (guest.admitted !== undefined) {
       return false;
     }
     if (!guest.isGone) {
       this.queue.remove(guest);
-      this.counts.leftWaiting += 1;
+      this.counts[counted] += 1;
       this.lookAtQueue(now);
     }
     return true;
@@ -109,6 +128,7 @@ export class Admission<G extends Guest> {
     guest.admitted = undefined;
     this.rule.answered(now, now - began, ended);
     this.counts[ended] += 1;
+    this.critical.completed();
     if (ended === 'served') {
       this.mean += (now - began - this.mean) / Math.min(this.counts.served, RECENT);
     }
@@ -128,7 +148,8 @@ export class Admission<G extends Guest> {
     this.serve(now);
   }
 
-  private passTime(now: number): void {
+  /** As `turn`, but nobody is let in or refused by it. */
+  passTime(now: number): void {
     const turnedAway = this.refused() + this.counts.failed;
     this.rule.turn(now, this.inFlight, { arrived: this.counts.arrived, turnedAway });
     for (let at = this.kept.length - 1; at >= 0; at -= 1) {
@@ -138,6 +159,7 @@ export class Admission<G extends Guest> {
       }
     }
     this.size.pass(now);
+    this.critical.pass(now);
     this.saturated.follow(now, this.inFlight / this.rule.limit(), this.refused());
   }
 
@@ -165,7 +187,7 @@ export class Admission<G extends Guest> {
   }
 
   private pushOut(slots: number, newestFirst: boolean): boolean {
-    const guest = this.queue.pushOut(slots, newestFirst);
+    const guest = this.queue.pushOut(slots, this.urgent(), newestFirst);
     if (guest === undefined) {
       return false;
     }
@@ -179,11 +201,23 @@ export class Admission<G extends Guest> {
     return this.queue.length >= this.servedInTime() && !this.isNewestFirst(now);
   }
 
+  /** How many of the most important may wait although few places are enough to keep the service busy: they are served first, so
+   * as many as will be let in in time. A queue is short where too much arrives for long; of these, too many arrive for a moment
+   * only. Where they alone are more than can be done, there is nothing to be had by waiting. */
+  private urgent(): number {
+    return this.critical.perSecond > this.servedPerSecond() ? 0 : this.servedInTime();
+  }
+
   /** How many of those that wait will be let in within the longest wait. */
   private servedInTime(): number {
-    const perSecond = this.mean > 0 ? (1e3 * this.rule.limit()) / this.mean : Infinity;
-    const inTime = (this.patience / 1e3) * Math.min(perSecond, this.size.bestPerSecond ?? Infinity);
+    const inTime = (this.patience / 1e3) * this.servedPerSecond();
     return Math.max(Math.ceil((this.wasFull ? LASTING : BURST) * inTime), 1);
+  }
+
+  /** Nobody knows before the first answer, which is taken for no limit. */
+  private servedPerSecond(): number {
+    const perSecond = this.mean > 0 ? (1e3 * this.rule.limit()) / this.mean : Infinity;
+    return Math.min(perSecond, this.size.bestPerSecond ?? Infinity);
   }
 
   private admit(now: number, guest: G): void {
@@ -235,21 +269,29 @@ export class Admission<G extends Guest> {
 }
 
 const STEP = 50;
+const SMOOTHED = 1_000;
 
-/** Port of `admission/saturation.rs`. */
+/** Port of `admission/saturation.rs`, for a host that passes no time on while nothing is in flight. */
 class Saturation {
-  private at = 0;
   private refused = 0;
   value = 0;
 
+  constructor(private at: number) {}
+
   follow(now: number, used: number, refused: number): void {
-    if (now - this.at < STEP) {
+    const past = now - this.at;
+    if (past < STEP) {
       return;
     }
-    const seconds = (now - this.at) / 1e3;
+    // Whoever was refused was so in the first step: the rest of a long gap was idle, or a loop that did not turn.
+    const full = refused > this.refused ? STEP : 0;
     this.at = now;
-    const seen = refused > this.refused ? 1 : Math.min(used, 1);
     this.refused = refused;
-    this.value += (seconds / (seconds + 1)) * (seen - this.value);
+    this.pass(full, 1);
+    this.pass(past - full, Math.min(used, 1));
+  }
+
+  private pass(time: number, seen: number): void {
+    this.value += (1 - Math.exp(-time / SMOOTHED)) * (seen - this.value);
   }
 }

@@ -27,6 +27,8 @@ const USED_LEAST = 0.75;
 const BURSTS_LEAST = 0.4;
 /** Smoothing of the shares of failed answers. */
 const SHARE_WEIGHT = 0.3;
+/** The wall clock is read in whole milliseconds: following each would end slots twice. Processes agree well enough all the same. */
+const WALL_NEWS = 5;
 /** Below so many independent answers a slot of the ramp says nothing, unless it is the longest. */
 const RAMP_ANSWERS = 10;
 
@@ -69,7 +71,7 @@ export class HalfLoad implements Limit {
    * `wallAhead` is wall time less `now`: slots begin at the same moment in every process, so that several in front of one
    * database probe it together (each alone would see only its own slope).
    */
-  constructor(now: number, private readonly wallAhead: number) {
+  constructor(now: number, private wallAhead: number) {
     this.epoch = new Epoch(now);
   }
 
@@ -294,6 +296,13 @@ export class HalfLoad implements Limit {
 
   keptAfterFailure(): number {
     return this.goodSeconds * 1e3;
+  }
+
+  /** A clock that jumps ends the slot under way, no more. */
+  wallIs(ahead: number): void {
+    if (Math.abs(ahead - this.wallAhead) >= WALL_NEWS) {
+      this.wallAhead = ahead;
+    }
   }
 
   explain(): Explained {

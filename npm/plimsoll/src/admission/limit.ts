@@ -35,6 +35,8 @@ export interface Limit {
   answered(now: number, took: number, ended: Ended): void;
   /** How long the permit of a failed answer is kept, from its start. */
   keptAfterFailure(): number;
+  /** Wall time less `now`, which is compared now and then. */
+  wallIs(ahead: number): void;
   explain(): Explained;
 }
 
@@ -53,6 +55,8 @@ export class Fixed implements Limit {
   keptAfterFailure(): number {
     return 0;
   }
+
+  wallIs(): void {}
 
   explain(): Explained {
     return { level: this.count, slope: undefined, isProbing: false };

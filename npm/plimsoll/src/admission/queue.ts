@@ -84,20 +84,20 @@ export class Queue<G extends Guest> {
   }
 
   /** The one that goes when too many wait, if there is one: of the least important class that has more than it is owed, the one
-   * that would be served last. */
-  pushOut(slots: number, newestFirst: boolean): G | undefined {
+   * that would be served last. Of the most important, so many `urgent` ones are never too many. */
+  pushOut(slots: number, urgent: number, newestFirst: boolean): G | undefined {
     for (let place = CLASSES.length - 1; place >= 0; place -= 1) {
       const line = this.lines[place];
-      if (line !== undefined && line.length > this.owed(place, slots)) {
+      if (line !== undefined && line.length > this.owed(place, slots, urgent)) {
         return this.counted(line.take(!newestFirst));
       }
     }
     return undefined;
   }
 
-  /** How many of so many places a class may keep: its floor, and the most important what the others leave, one at least. Where
-   * places are few, that is a few more than there are. */
-  private owed(place: number, slots: number): number {
+  /** How many of so many places a class may keep: its floor, and the most important what the others leave, one and the
+   * urgent at least. Where places are few, that is a few more than there are. */
+  private owed(place: number, slots: number, urgent: number): number {
     if (place > 0) {
       return Math.ceil(floorOf(place) * slots);
     }
@@ -105,7 +105,7 @@ export class Queue<G extends Guest> {
     for (let other = 1; other < CLASSES.length; other += 1) {
       left -= this.has(other) ? Math.ceil(floorOf(other) * slots) : 0;
     }
-    return Math.max(left, Math.min(slots, 1));
+    return Math.max(left, slots === 0 ? 0 : Math.max(urgent, 1));
   }
 
   /** One that has waited for `patience`. */

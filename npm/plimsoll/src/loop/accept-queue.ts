@@ -5,8 +5,10 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 
 const LISTENING = '0A';
-/** Listening sockets come first in the table: so much of it holds some fifty. */
+/** One read gives a page, that is some 25 sockets. */
 const READ_BYTES = 8_192;
+/** Listening sockets come first in the table: so much of it holds some eight hundred. */
+const TABLE_MOST = 131_072;
 
 /** Connections that wait on a port, in the text of `/proc/net/tcp` or `tcp6`; undefined if nobody listens on it there. */
 export function waitingIn(table: string, port: number): number | undefined {
@@ -25,12 +27,34 @@ export function waitingIn(table: string, port: number): number | undefined {
   return waiting;
 }
 
+/** Of the rest of a table nothing is wanted once its last whole line is of a socket that does not listen. */
+function isPastListening(table: string): boolean {
+  const end = table.lastIndexOf('\n');
+  const line = table.slice(table.lastIndexOf('\n', end - 1) + 1, Math.max(end, 0));
+  const [number, , , state] = line.trim().split(/\s+/);
+  return number !== 'sl' && state !== undefined && state !== LISTENING;
+}
+
+/** The listening sockets of a table, which `more` gives piece by piece, empty at its end. Whole lines only. */
+export function listeningIn(more: () => string): string {
+  let table = '';
+  while (table.length < TABLE_MOST && !isPastListening(table)) {
+    const piece = more();
+    if (piece === '') {
+      break;
+    }
+    table += piece;
+  }
+  // Half a line may have half a length of a queue.
+  return table.slice(0, table.lastIndexOf('\n') + 1);
+}
+
 function read(path: string): string {
   try {
     const file = openSync(path, 'r');
     try {
-      const buffer = Buffer.alloc(READ_BYTES);
-      return buffer.toString('latin1', 0, readSync(file, buffer, 0, READ_BYTES, 0));
+      const buffer = Buffer.allocUnsafe(READ_BYTES);
+      return listeningIn(() => buffer.toString('latin1', 0, readSync(file, buffer, 0, READ_BYTES, null)));
     } finally {
       closeSync(file);
     }

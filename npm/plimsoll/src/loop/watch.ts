@@ -6,12 +6,18 @@ import type { EventLoopUtilization, IntervalHistogram } from 'node:perf_hooks';
 import type { Window } from './shedder.js';
 
 const WINDOW = 250;
+/** Timers count whole milliseconds and fire up to one too early. To wait for the next would look as if the loop was late by
+ * a window. */
+const SHORT = 2;
 /** The histogram's timer: what it shows is late by so much when nothing is late. */
 const RESOLUTION = 10;
 
+/** Nothing was seen yet. */
+const STILL: Window = { utilisation: 0, late: 0, collected: 0 };
+
 type Listener = (window: Window) => void;
 
-class LoopWatch {
+export class LoopWatch {
   private readonly listeners = new Set<Listener>();
   private histogram: IntervalHistogram | undefined;
   private collections: PerformanceObserver | undefined;
@@ -19,7 +25,7 @@ class LoopWatch {
   private begun = 0;
   private used: EventLoopUtilization | undefined;
   private collected = 0;
-  private last: Window = { utilisation: 0, late: 0, collected: 0 };
+  private last = STILL;
 
   follow(listener: Listener): void {
     this.listeners.add(listener);
@@ -46,22 +52,29 @@ class LoopWatch {
     this.collections.observe({ entryTypes: ['gc'] });
     this.begun = performance.now();
     this.used = performance.eventLoopUtilization();
-    this.timer = setInterval(() => this.look(performance.now()), WINDOW);
+    this.timer = setTimeout(() => {
+      this.look(performance.now());
+      this.timer?.refresh();
+    }, WINDOW);
     // It keeps no process alive.
     this.timer.unref();
   }
 
   private stop(): void {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     this.timer = undefined;
     this.histogram?.disable();
+    this.histogram = undefined;
     this.collections?.disconnect();
+    // What was seen last is no longer so.
+    this.last = STILL;
+    this.collected = 0;
   }
 
   /** Also called when requests arrive: a loop so late that its timers do not run must be seen all the same. */
   look(now: number): void {
     const length = now - this.begun;
-    if (length < WINDOW || this.histogram === undefined) {
+    if (length < WINDOW - SHORT || this.histogram === undefined) {
       return;
     }
     const used = performance.eventLoopUtilization();
@@ -72,6 +85,8 @@ class LoopWatch {
     this.last = { utilisation, late, collected: this.collected };
     this.begun = now;
     this.used = used;
+    // The timer is due a window from here, not from when it fired last.
+    this.timer?.refresh();
     this.collected = 0;
     this.histogram.reset();
     for (const listener of this.listeners) {
