@@ -19,6 +19,7 @@ mod floors;
 mod half_load;
 mod limit;
 mod looks;
+mod mean;
 mod patience;
 mod queue;
 mod rejector;
@@ -41,6 +42,7 @@ use fairness::{Fairness, Owner};
 use floors::Floors;
 use limit::{Answer, Demand, Limit};
 pub use limit::{Ended, Explained};
+use mean::Mean;
 use patience::Patience;
 use queue::size::Size;
 use queue::{Queue, Waiting};
@@ -61,8 +63,6 @@ const HOPELESS: f64 = 4.0;
 const RETRIES_RATIO: f64 = 0.2;
 /// Who is sticky changes so often, or the same users would be turned away all day.
 const SALT_EVERY: Nanos = Nanos::from_secs(3600);
-/// Answers that the mean latency looks back on.
-const RECENT: f64 = 300.0;
 
 /// What is chosen once.
 #[derive(Debug, Clone, Copy)]
@@ -189,7 +189,8 @@ pub struct Admission {
     upstream: Patience,
     decisions: VecDeque<Decision>,
     counts: Counts,
-    mean_seconds: f64,
+    /// Seconds that an answer takes.
+    mean: Mean,
     /// Somebody found the queue full since it was empty last.
     was_full: bool,
     saturation: Saturation,
@@ -213,7 +214,7 @@ impl Admission {
             upstream: Patience::default(),
             decisions: VecDeque::new(),
             counts: Counts::default(),
-            mean_seconds: 0.0,
+            mean: Mean::new(now),
             was_full: false,
             saturation: Saturation::default(),
         }
@@ -302,7 +303,7 @@ impl Admission {
 
     /// Seconds that such a request takes: like the others of its route, or like all.
     fn expected(&self, owner: Owner) -> f64 {
-        self.fairness.expected(owner).unwrap_or(self.mean_seconds)
+        self.fairness.expected(owner).unwrap_or(self.mean.seconds())
     }
 
     /// What became of requests, in order.
@@ -381,8 +382,7 @@ impl Admission {
             Ended::Served => {
                 self.counts.served += 1;
                 self.fairness.took(owner, seconds);
-                let weight = 1.0 / (self.counts.served as f64).min(RECENT);
-                self.mean_seconds += weight * (seconds - self.mean_seconds);
+                self.mean.add(now, seconds);
             }
             Ended::Left => self.counts.left += 1,
             Ended::Aside => self.counts.aside += 1,
@@ -446,11 +446,7 @@ impl Admission {
             };
             self.admit(now, &waiting);
         }
-        let slots = if self.config.queue {
-            self.size.slots()
-        } else {
-            0
-        };
+        let slots = self.slots();
         while self.queue.len() > slots && self.push_out(now, slots) {}
         self.look_at_queue(now);
     }

@@ -40,6 +40,18 @@ impl Admission {
         self.queue.len() >= self.served_in_time() && !self.is_newest_first(now)
     }
 
+    /// How many may wait. Without an overload it is a burst: as many as will be let in in time, however fast the service is.
+    pub(super) fn slots(&self) -> usize {
+        if !self.config.queue {
+            return 0;
+        }
+        let slots = self.size.slots();
+        if self.size.is_overload() || self.mean.seconds() <= 0.0 {
+            return slots;
+        }
+        slots.max(self.served_in_time())
+    }
+
     /// How many of the most important may wait although few places are enough to keep the service busy: they are served first, so
     /// as many as will be let in in time. A queue is short where too much arrives for long; of these, too many arrive for a moment
     /// only. Where they alone are more than can be done, there is nothing to be had by waiting.
@@ -62,10 +74,11 @@ impl Admission {
 
     /// Nobody knows before the first answer, which is taken for no limit.
     fn served_per_s(&self) -> f64 {
-        if self.mean_seconds <= 0.0 {
+        let seconds = self.mean.seconds();
+        if seconds <= 0.0 {
             return f64::INFINITY;
         }
-        let per_s = f64::from(self.limit.limit()) / self.mean_seconds;
+        let per_s = f64::from(self.limit.limit()) / seconds;
         self.size.best_per_s().map_or(per_s, |best| per_s.min(best))
     }
 }

@@ -237,6 +237,32 @@ fn every_burst_that_can_be_done_in_time_is_done() {
 }
 
 /// Two hundred at once, of which some thirty can be done while they wait: the others know at once.
+/// Eight thousand a second at a service that does twice as many, stands still for a tenth of a second, and is slow for a moment
+/// after that.
+#[test]
+fn all_that_came_while_a_fast_service_stood_still_is_done() {
+    let (still, slow, done) = (ms(3_000), ms(3_100), ms(3_160));
+    let mut admission = fixed(6);
+    let mut ends: Vec<(Nanos, Ticket)> = Vec::new();
+    for step in 0..32_000_u64 {
+        let now = Nanos::from_micros(125 * step);
+        admission.arrives(now, &Request::default());
+        let over: Vec<_> = ends.extract_if(.., |(end, _)| *end <= now).collect();
+        for (_, ticket) in over {
+            admission.ended(now, ticket, Ended::Served);
+        }
+        for decision in decisions(&mut admission) {
+            let Decision::Admitted(ticket) = decision else {
+                panic!("{decision:?} at {now}");
+            };
+            let is_slow = (slow..done).contains(&now);
+            let usual = now + Nanos::from_micros(if is_slow { 10_000 } else { 300 });
+            let is_still = (still..slow).contains(&now);
+            ends.push((if is_still { slow } else { usual }, ticket));
+        }
+    }
+}
+
 #[test]
 fn who_would_wait_in_vain_is_refused_at_once() {
     let mut admission = Admission::new(Config::default(), Nanos::ZERO);

@@ -99,6 +99,11 @@ impl Size {
         (self.arrived_per_s / self.admitted_per_s.max(1e-9)).max(RATIO_LEAST)
     }
 
+    /// More arrives than can be done, and not for a moment only.
+    pub(crate) fn is_overload(&self) -> bool {
+        self.ratio() > NOT_OVERLOADED
+    }
+
     pub(crate) fn pass(&mut self, now: Nanos) {
         let seconds = (now - self.begun).as_secs_f64();
         if now - self.begun < WINDOW {
@@ -142,7 +147,7 @@ impl Size {
     fn wanted(&self) -> usize {
         let ratio = self.ratio();
         let mut wanted = slots(ratio);
-        if ratio > NOT_OVERLOADED {
+        if self.is_overload() {
             wanted = wanted.min(self.patience.as_secs_f64() * self.admitted_per_s);
         }
         if ratio > HEAVY {
