@@ -24,11 +24,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOKS_IN_A_ROW: u32 = 3;
 /// What the warm-up left undone gets so long before the load.
 const BEFORE_WITHIN: Duration = Duration::from_secs(10);
+/// A database that an experiment has stopped takes a question and never answers.
+const COUNT_WITHIN: Duration = Duration::from_secs(10);
 
 /// The places that are looked at, in one run.
 #[derive(Debug)]
 pub struct Aftermath {
-    collections: Vec<Documents>,
+    collections: Vec<Collection>,
     gauges: Vec<(Target, String)>,
     counters: Vec<(Target, String)>,
     within: Duration,
@@ -39,6 +41,42 @@ pub struct Aftermath {
     taken_before: u64,
 }
 
+/// Where documents are counted.
+#[derive(Debug)]
+struct Collection {
+    address: SocketAddr,
+    database: String,
+    name: String,
+}
+
+impl Collection {
+    /// Over a connection of its own: an older one may lead to a process that was killed.
+    async fn count(&self, within: Duration, stop: &AtomicBool) -> Result<u64, String> {
+        let pool = Arc::new(Pool::new(1, None));
+        let documents = Documents::new(self.address, &self.database, &self.name, pool);
+        let stopped = async {
+            while !stop.load(Ordering::Relaxed) {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        tokio::select! {
+            counted = tokio::time::timeout(within, documents.count()) => match counted {
+                Ok(count) => count.map_err(|failure| failure.to_string()),
+                Err(_) => Err(format!("{} gave no answer within {} s", self.address, within.as_secs())),
+            },
+            () = stopped => Err("the lab was stopped".to_owned()),
+        }
+    }
+}
+
+/// What is left behind when the load has ended.
+#[derive(Debug)]
+pub struct Looked {
+    pub after: After,
+    /// What could not be counted, and why.
+    pub problems: Vec<String>,
+}
+
 /// How a wait for the backlog ended.
 struct Waited {
     left: u64,
@@ -47,7 +85,7 @@ struct Waited {
 }
 
 impl Aftermath {
-    /// Called when the tiers are up and warm, before the load. None if the test asks for nothing.
+    /// Called when the tiers are up and warm, before the load. None if the test asks for nothing, or nobody goes on with it.
     pub fn prepare(
         asked: Option<&AfterLoad>,
         filler: &Filler,
@@ -64,29 +102,42 @@ impl Aftermath {
             taken_before: 0,
         };
         let waited = aftermath.wait(BEFORE_WITHIN, stop)?;
-        aftermath.before = aftermath.stored()? + waited.left;
+        let stored = aftermath.stored(stop);
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        aftermath.before = stored? + waited.left;
         aftermath.taken_before = sum("taken", &aftermath.counters)?;
         Ok(Some(aftermath))
     }
 
-    /// Called when the load has ended; the time of the answer is left to the caller.
-    pub fn look(&self, killed: Vec<String>, stop: &AtomicBool) -> Result<After, LabError> {
-        let at_end = (self.backlog()?, self.stored_since()?);
-        let waited = self.wait(self.within, stop)?;
-        let taken = sum("taken", &self.counters)?.saturating_sub(self.taken_before);
+    /// Called when the load has ended; the time of the answer is left to the caller. A tier that the experiment has stopped or
+    /// ended costs what would be counted in it and nothing else: what was measured is kept.
+    pub fn look(&self, killed: Vec<String>, stop: &AtomicBool) -> Looked {
+        let mut problems = Vec::new();
         let (waits, stores) = (!self.gauges.is_empty(), !self.collections.is_empty());
-        let drained = waited.drained.map(|took| Nanos(took.as_nanos() as u64));
-        Ok(After {
+        let backlog = known(self.backlog(), &mut problems);
+        let stored_at_end = known(self.stored_since(stop), &mut problems);
+        let waited = known(self.wait(self.within, stop), &mut problems);
+        let taken = known(sum("taken", &self.counters), &mut problems);
+        let stored = known(self.stored_since(stop), &mut problems);
+        let taken = taken.map(|taken| taken.saturating_sub(self.taken_before));
+        let left = waited.as_ref().map(|waited| waited.left);
+        let drained = waited.and_then(|waited| waited.drained);
+        let after = After {
             at_ns: Nanos::ZERO,
-            taken_count: (!self.counters.is_empty()).then_some(taken),
-            backlog_count: waits.then_some(at_end.0),
-            backlog_left_count: waits.then_some(waited.left),
-            drained_ns: drained.filter(|_| waits),
-            stored_at_end_count: stores.then_some(at_end.1),
-            stored_count: stores.then_some(self.stored_since()?),
+            taken_count: taken.filter(|_| !self.counters.is_empty()),
+            backlog_count: backlog.filter(|_| waits),
+            backlog_left_count: left.filter(|_| waits),
+            drained_ns: drained
+                .filter(|_| waits)
+                .map(|took| Nanos(took.as_nanos() as u64)),
+            stored_at_end_count: stored_at_end.filter(|_| stores),
+            stored_count: stored.filter(|_| stores),
             killed,
             verified: None,
-        })
+        };
+        Looked { after, problems }
     }
 
     /// Until nothing is left, the time is up, or somebody wants to stop.
@@ -125,17 +176,31 @@ impl Aftermath {
         sum("backlog", &self.gauges)
     }
 
-    fn stored(&self) -> Result<u64, LabError> {
+    fn stored(&self, stop: &AtomicBool) -> Result<u64, LabError> {
         let mut sum = 0;
-        for documents in &self.collections {
-            let count = self.runtime.block_on(documents.count());
-            sum += count.map_err(|failure| LabError::look("stored", failure.to_string()))?;
+        for collection in &self.collections {
+            let count = self.runtime.block_on(collection.count(COUNT_WITHIN, stop));
+            sum += count.map_err(|problem| LabError::look("stored", problem))?;
         }
         Ok(sum)
     }
 
-    fn stored_since(&self) -> Result<u64, LabError> {
-        Ok(self.stored()?.saturating_sub(self.before))
+    fn stored_since(&self, stop: &AtomicBool) -> Result<u64, LabError> {
+        Ok(self.stored(stop)?.saturating_sub(self.before))
+    }
+}
+
+/// What was found, or why not among the problems, each once.
+fn known<T>(looked: Result<T, LabError>, problems: &mut Vec<String>) -> Option<T> {
+    match looked {
+        Ok(found) => Some(found),
+        Err(error) => {
+            let problem = error.to_string();
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+            None
+        }
     }
 }
 
@@ -170,7 +235,7 @@ fn filled(key: &str, texts: &[String], filler: &Filler) -> Result<Vec<String>, L
     Ok(all)
 }
 
-fn collections(texts: &[String]) -> Result<Vec<Documents>, LabError> {
+fn collections(texts: &[String]) -> Result<Vec<Collection>, LabError> {
     let wrong = |problem: String| LabError::look("stored", problem);
     let mut all = Vec::new();
     for text in texts {
@@ -178,8 +243,11 @@ fn collections(texts: &[String]) -> Result<Vec<Documents>, LabError> {
         let address: SocketAddr = address
             .parse()
             .map_err(|_| wrong(format!("`{text}` has no address such as 127.0.0.1:27017")))?;
-        let pool = Arc::new(Pool::new(1, None));
-        all.push(Documents::new(address, database, name, pool));
+        all.push(Collection {
+            address,
+            database: database.to_owned(),
+            name: name.to_owned(),
+        });
     }
     Ok(all)
 }
@@ -200,7 +268,95 @@ fn gauges(key: &str, texts: &[String], filler: &Filler) -> Result<Vec<(Target, S
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+
+    use bson::doc;
+
     use super::*;
+
+    /// A database with three documents whose connections end after an answer, or one that only listens.
+    fn database(answers: bool) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let mut kept = Vec::new();
+            for stream in listener.incoming().flatten() {
+                if answers {
+                    answer(stream);
+                } else {
+                    kept.push(stream);
+                }
+            }
+        });
+        address
+    }
+
+    fn answer(mut stream: TcpStream) {
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).unwrap();
+        let mut rest = vec![0; i32::from_le_bytes(length) as usize - 4];
+        stream.read_exact(&mut rest).unwrap();
+        let body = doc! { "n": 3, "ok": 1.0 }.to_vec().unwrap();
+        let mut message = Vec::new();
+        let length = i32::try_from(21 + body.len()).unwrap();
+        for number in [length, 1, 1, 2013, 0] {
+            message.extend(number.to_le_bytes());
+        }
+        message.push(0);
+        message.extend(body);
+        stream.write_all(&message).unwrap();
+    }
+
+    fn of(address: SocketAddr) -> Aftermath {
+        Aftermath {
+            collections: collections(&[format!("mongodb://{address}/shop.orders")]).unwrap(),
+            gauges: Vec::new(),
+            counters: Vec::new(),
+            within: Duration::from_secs(1),
+            runtime: stop::one_thread().unwrap(),
+            before: 1,
+            taken_before: 0,
+        }
+    }
+
+    #[test]
+    fn a_database_that_was_started_again_is_counted() {
+        let looked = of(database(true)).look(Vec::new(), &AtomicBool::new(false));
+        assert_eq!(looked.problems, [""; 0]);
+        let after = looked.after;
+        assert_eq!(
+            (after.stored_at_end_count, after.stored_count),
+            (Some(2), Some(2))
+        );
+        assert_eq!(after.backlog_count, None, "nobody asked for it");
+    }
+
+    #[test]
+    fn a_database_that_is_gone_costs_its_count_and_nothing_else() {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+        let killed = vec!["db at 1 s".to_owned()];
+        let looked = of(address.unwrap()).look(killed.clone(), &AtomicBool::new(false));
+        assert_eq!(looked.after.stored_count, None);
+        assert_eq!(looked.after.killed, killed);
+        let [problem] = looked.problems.as_slice() else {
+            panic!("{:?}", looked.problems);
+        };
+        assert!(problem.starts_with("test.stored: "), "{problem}");
+    }
+
+    #[test]
+    fn a_database_that_stands_still_is_not_waited_for() {
+        let aftermath = of(database(false));
+        let count = |stop| {
+            let within = Duration::from_millis(100);
+            let stop = AtomicBool::new(stop);
+            let counted = aftermath.collections[0].count(within, &stop);
+            aftermath.runtime.block_on(counted).unwrap_err()
+        };
+        assert!(count(false).contains("gave no answer within"));
+        let _either_ends_it = count(true);
+    }
 
     #[test]
     fn a_bare_name_is_the_sum_of_its_series() {

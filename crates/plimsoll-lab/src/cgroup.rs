@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 /// Length of a quota period. The usual 100 ms would add stalls of up to 80 ms to the tail.
 pub(crate) const PERIOD_MICROS: u64 = 20_000;
+/// The kernel takes no quota below a millisecond of a period.
+pub(crate) const QUOTA_MICROS_LEAST: u64 = 1_000;
+/// Of a core: the smallest share that such a quota gives.
+pub const SHARE_LEAST: f64 = QUOTA_MICROS_LEAST as f64 / PERIOD_MICROS as f64;
 
 /// Where new groups can be made.
 #[derive(Debug, PartialEq, Eq)]

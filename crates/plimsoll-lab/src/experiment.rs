@@ -274,9 +274,16 @@ impl Experiment {
 }
 
 impl Variant {
-    /// The same in `factor` of the time.
+    /// The same in about `factor` of the time: loads last whole seconds, and faults stay at their part of the load.
     pub fn shorten(&mut self, factor: f64) {
+        let before = self.test.load.duration();
         self.test.load = self.test.load.shortened(factor);
+        let lengths = before.zip(self.test.load.duration());
+        let factor = lengths
+            .filter(|(before, _)| *before > Nanos::ZERO)
+            .map_or(factor, |(before, after)| {
+                after.as_secs_f64() / before.as_secs_f64()
+            });
         for tier in &mut self.tiers {
             let shortened = |at: Nanos| Nanos::from_secs_f64(at.as_secs_f64() * factor);
             for fault in &mut tier.faults {

@@ -15,6 +15,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::record::{Fault, FaultKind};
 
 use crate::LabError;
+pub use crate::cgroup::SHARE_LEAST;
 use crate::experiment::{Experiment, Filler, Program, Setting, Tier, Variant};
 use crate::guardian::Order;
 use lookout::Lookout;

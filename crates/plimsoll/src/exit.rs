@@ -12,6 +12,8 @@ use plimsoll_net::TargetError;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use thiserror::Error;
 
+use crate::output;
+
 /// How a command ended. Codes from 97 on are k6's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -149,7 +151,7 @@ impl From<Cause> for Exit {
 /// Whether a thread has panicked: then nothing that the process says is to be trusted.
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
-/// Runs the program, and makes a panic on any of its threads an internal fault.
+/// Runs the program, and makes a panic on any of its threads an internal fault; what could not be printed is no pass.
 pub(crate) fn guarded(run: impl FnOnce() -> Exit + UnwindSafe) -> Exit {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -158,9 +160,14 @@ pub(crate) fn guarded(run: impl FnOnce() -> Exit + UnwindSafe) -> Exit {
     }));
     let exit = std::panic::catch_unwind(run);
     match exit {
-        Ok(exit) if !PANICKED.load(Ordering::Relaxed) => exit,
+        Ok(Exit::Passed) if !has_panicked() && output::is_data_lost() => Exit::BadUsage,
+        Ok(exit) if !has_panicked() => exit,
         _ => Exit::InternalPanic,
     }
+}
+
+fn has_panicked() -> bool {
+    PANICKED.load(Ordering::Relaxed)
 }
 
 /// True until a command says that it ends by itself after a signal, and again some time after the first one.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,12 +10,26 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::machine;
 
-/// Prints data. A reader that went away is not an error (`plimsoll run … | head -1`).
+/// Set once data could not be printed: then a pass would hide that there is nothing to read.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Prints data. A reader that went away is not an error (`plimsoll run … | head -1`); a full disk is.
 pub(crate) fn data(text: &str) {
     let mut stdout = std::io::stdout().lock();
-    let _closed_pipe = stdout
+    let printed = stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
+    if let Err(reason) = printed
+        && reason.kind() != ErrorKind::BrokenPipe
+    {
+        LOST.store(true, Ordering::Relaxed);
+        error(&anyhow::Error::new(reason).context("write to stdout"));
+    }
+}
+
+/// Whether data could not be printed.
+pub(crate) fn is_data_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
 }
 
 /// Refuses a file that is there already, unless `force` says that it may be written over. A device or a pipe keeps nothing.

@@ -45,6 +45,14 @@ pub(crate) fn masked(mut test: Test) -> Test {
     test
 }
 
+/// The test in one line, `GET http://a/?key=masked:6:1ec1c26b`; with its secrets where they are asked for.
+pub(crate) fn line(test: &Test, shows_secrets: bool) -> String {
+    if shows_secrets {
+        return test.what.to_string();
+    }
+    masked(test.clone()).what.to_string()
+}
+
 /// Names of requests are URLs unless a script gives them others.
 pub(crate) fn mask_names(counts: &mut ScriptCounts) {
     counts

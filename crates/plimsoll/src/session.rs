@@ -172,9 +172,15 @@ impl Session {
         self.writer = None;
         if let Some(path) = self.path.take() {
             let shown = path.display();
-            self.say(&format!(
-                "plimsoll: the record {shown} ends here: {error}; the run goes on without one"
-            ));
+            let text = format!(
+                "plimsoll: the record {shown} ends here: {error}; what follows is not in it"
+            );
+            // Nobody may have asked for progress, and it may be over: this is no progress.
+            if self.progress.is_some() {
+                self.say(&text);
+            } else {
+                output::progress(&text);
+            }
         }
     }
 

@@ -262,6 +262,10 @@ fn mistakes_in_a_tier_are_named_with_their_key() {
         ),
         (tier("cpu = 0"), "tiers.app.cpu: 0 is no number of cores"),
         (
+            tier("cpu = 0.01"),
+            "tiers.app.cpu: 0.01 is less of a core than a quota can be; write 0.05 or more",
+        ),
+        (
             tier("memory = \"lots\""),
             "tiers.app.memory: `lots` is no amount of memory",
         ),
@@ -713,6 +717,26 @@ fn mistakes_in_what_is_looked_at_afterwards_are_named() {
     let text = test("stored = [\"mongodb://${app.address}/a.b\"]");
     let after = read(&text).unwrap().variants[0].test.after.clone().unwrap();
     assert_eq!(after.within, Nanos::from_secs(60));
+}
+
+/// Loads last whole seconds, and a fault that was near the end of one stays before it.
+#[test]
+fn a_fault_stays_within_a_load_that_is_made_shorter() {
+    let text = r#"
+[tiers.app]
+embedded = "echo"
+end_at = "9900ms"
+
+[test]
+url = "http://${app.address}/"
+rate = "5/s"
+duration = "10s"
+"#;
+    let mut short = read(text).unwrap().variants.remove(0);
+    short.shorten(0.55);
+    assert_eq!(short.test.load.duration(), Some(Nanos::from_secs(5)));
+    let at = short.tiers[0].faults[0].at;
+    assert_eq!(at.0 / 1_000_000, 4_950);
 }
 
 #[test]

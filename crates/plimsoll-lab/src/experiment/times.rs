@@ -25,6 +25,15 @@ impl Times {
             self.of, self.connections
         )
     }
+
+    /// Where its run is kept, beside those of all capacities that are measured.
+    pub fn folder<'t>(&self, all: impl IntoIterator<Item = &'t Self>) -> String {
+        let same = all.into_iter().filter(|other| other.of == self.of).count();
+        if same < 2 {
+            return format!("capacity-{}", self.of);
+        }
+        format!("capacity-{}-over-{}-connections", self.of, self.connections)
+    }
 }
 
 impl Experiment {
@@ -51,8 +60,8 @@ impl Experiment {
         asked.into_iter().filter_map(alone).collect()
     }
 
-    /// Every load that is a multiple of this capacity, in requests per second.
-    pub fn set_capacity(&mut self, times: &Times, per_s: f64) {
+    /// Every load that is a multiple of this capacity, in requests per second. `doubt` says why its run is not to be relied on.
+    pub fn set_capacity(&mut self, times: &Times, per_s: f64, doubt: Option<&str>) {
         let of_it = |test: &Test| test.times.as_ref() == Some(times);
         for variant in &mut self.variants {
             if of_it(&variant.test) {
@@ -61,9 +70,13 @@ impl Experiment {
             }
         }
         self.remarks.retain(|remark| *remark != times.remark());
+        let doubt = doubt.map(|why| {
+            format!("; that run is {why}, so that every load may be another multiple than it says")
+        });
         self.remarks.push(format!(
-            "{}: {per_s:.1}/s, measured before the first run",
-            times.words()
+            "{}: {per_s:.1}/s, measured before the first run{}",
+            times.words(),
+            doubt.unwrap_or_default()
         ));
     }
 
@@ -84,7 +97,7 @@ impl Times {
 }
 
 impl Variant {
-    /// Loaded so that its capacity shows.
+    /// Loaded so that its capacity shows: that of tiers to which nothing is done meanwhile.
     fn closed(&mut self, times: &Times) {
         if let Load::Url {
             arrivals,
@@ -96,6 +109,9 @@ impl Variant {
             *arrivals = Arrivals::Closed;
             *connections = Some(times.connections);
             *duration = LENGTH;
+        }
+        for tier in &mut self.tiers {
+            tier.faults.clear();
         }
         self.test.times = None;
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::cgroup::{Hierarchy, PERIOD_MICROS, folder_v1, own};
+use crate::cgroup::{Hierarchy, PERIOD_MICROS, QUOTA_MICROS_LEAST, folder_v1, own};
 
 /// Groups carry this and the guardian's process id, so that leftovers can be told and removed.
 const PREFIX: &str = "plimsoll-lab-";
@@ -166,8 +166,7 @@ fn write(folder: &Path, file: &str, text: &str) -> Result<(), String> {
 
 /// Microseconds of each period.
 fn quota(cpu: f64) -> u64 {
-    // The kernel takes no quota below a millisecond.
-    ((cpu * PERIOD_MICROS as f64).round() as u64).max(1_000)
+    ((cpu * PERIOD_MICROS as f64).round() as u64).max(QUOTA_MICROS_LEAST)
 }
 
 #[cfg(test)]
@@ -192,5 +191,11 @@ mod tests {
             "quota of 2 cores and 256 MiB of memory (control group v1)"
         );
         assert_eq!(quota(0.5), 10_000);
+        let least = crate::cgroup::SHARE_LEAST;
+        assert_eq!(
+            quota(least),
+            QUOTA_MICROS_LEAST,
+            "what is taken is what binds"
+        );
     }
 }

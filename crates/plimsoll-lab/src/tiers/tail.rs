@@ -37,14 +37,11 @@ pub(super) fn watches_in(log: &Path) -> Vec<String> {
         return vec![format!("metrics:http://{admin}/metrics")];
     }
     let line = text.lines().find(|line| line.starts_with("--watch "));
-    let words: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
-    let watches = words.chunks(2).filter_map(|pair| match pair {
-        ["--watch", what] if what.starts_with("nginx-log:") || what.starts_with("metrics:") => {
-            Some((*what).to_owned())
-        }
-        _ => None,
-    });
-    watches.collect()
+    let watches = line.and_then(|line| line.strip_prefix("--watch "));
+    // A log may lie in a folder with a space in its name.
+    let watches = watches.into_iter().flat_map(|all| all.split(" --watch "));
+    let of_tier = |what: &&str| what.starts_with("nginx-log:") || what.starts_with("metrics:");
+    watches.filter(of_tier).map(str::to_owned).collect()
 }
 
 /// `guard: http://127.0.0.1:8080 before http://127.0.0.1:3000, admin http://127.0.0.1:9464`
@@ -75,6 +72,12 @@ mod tests {
         assert!(
             words.starts_with("    line 12\n") && words.ends_with("    line 19\n"),
             "{words}"
+        );
+        let spaced = "--watch nginx-log:/home/u/My Projects/x.log --watch metrics:http://a/m\n";
+        std::fs::write(&log, spaced).unwrap();
+        assert_eq!(
+            watches_in(&log),
+            ["nginx-log:/home/u/My Projects/x.log", "metrics:http://a/m"]
         );
         std::fs::remove_file(&log).unwrap();
         assert_eq!(last_words(&log), "");

@@ -18,6 +18,9 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
     if path.is_dir() {
         return of_folder(args, &path);
     }
+    if let Some(flag) = declared(&args.audit).filter(|_| records::is_record(&path)) {
+        bail!("{}: {}", path.display(), not_for_records(flag));
+    }
     let (gates, title) = audited(args, &path)?;
     let text = match args.output.format {
         Format::Json => serde_json::to_string_pretty(&gates)? + "\n",
@@ -31,8 +34,13 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
 fn of_folder(args: &Args, folder: &Path) -> Result<Exit> {
     let (mut pages, mut documents, mut valid) = (String::new(), Vec::new(), true);
     for path in records::files(folder)? {
-        if !records::is_record(&path) && !is_result(&path)? {
+        let is_record = records::is_record(&path);
+        if !is_record && !is_result(&path)? {
             continue;
+        }
+        // Other tools' results in the folder may have need of them.
+        if let Some(flag) = declared(&args.audit).filter(|_| is_record) {
+            output::progress(&format!("{}: {}", path.display(), not_for_records(flag)));
         }
         let (gates, title) = audited(args, &path)?;
         valid &= gates::passed(&gates);
@@ -77,6 +85,22 @@ fn audited(args: &Args, path: &Path) -> Result<(Vec<Gate>, String)> {
         Some(figures) => of_result(&args.audit, figures),
         None => of_record(path),
     }
+}
+
+/// The first flag that was given of those that say what another tool's result does not.
+fn declared(args: &AuditArgs) -> Option<&'static str> {
+    let given = [
+        ("--baseline", args.baseline.is_some()),
+        ("--declared-databases", args.declared_databases.is_some()),
+        ("--declared-in-flight", args.declared_in_flight.is_some()),
+        ("--declared-change", !args.declared_changes.is_empty()),
+    ];
+    let mut given = given.into_iter().filter(|(_, is_given)| *is_given);
+    given.next().map(|(flag, _)| flag)
+}
+
+fn not_for_records(flag: &str) -> String {
+    format!("{flag} is for other tools' results; a record is held against what it says itself")
 }
 
 const fn exit_of(valid: bool) -> Exit {

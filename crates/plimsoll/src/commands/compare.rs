@@ -8,7 +8,7 @@ mod saved;
 mod script;
 mod series;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use plimsoll_analysis::compare::{self, Fingerprint, Question};
 use plimsoll_core::comparison::{Comparison, Design, Effect, Figure, Standing, Variant};
 use plimsoll_core::objective::{Clause, Objectives};
@@ -154,20 +154,21 @@ fn error_budget(objectives: &Objectives) -> Option<f64> {
     })
 }
 
-/// Writes the page if one is asked for, prints the comparison, and says how it ends.
-fn conclude(comparison: &Comparison, args: &Args, page: Option<&std::path::Path>) -> Result<Exit> {
-    if let Some(path) = page {
-        let pictured = Pictured::of(comparison);
-        let runs = pictured.as_ref().map(Pictured::experiment);
-        let html = html::comparison(comparison, runs.as_ref(), env!("CARGO_PKG_VERSION"));
-        std::fs::write(path, html).with_context(|| format!("write report {}", path.display()))?;
-    }
+/// Prints the comparison, then writes the page if one is asked for, and says how it ends: whatever becomes of the page, the
+/// comparison has been said.
+fn conclude(comparison: &Comparison, args: &Args, page: Option<&std::path::Path>) -> Exit {
     output::data(&match args.output.format {
         Format::Json => json::comparison(comparison),
         Format::Markdown => markdown::comparison(comparison),
         Format::Text => terminal::comparison(comparison, &style(page)),
     });
-    Ok(exit_of(comparison, args.compare.fail_on))
+    if let Some(path) = page {
+        let pictured = Pictured::of(comparison);
+        let runs = pictured.as_ref().map(Pictured::experiment);
+        let html = html::comparison(comparison, runs.as_ref(), env!("CARGO_PKG_VERSION"));
+        output::keep("the report", path, html.as_bytes());
+    }
+    exit_of(comparison, args.compare.fail_on)
 }
 
 fn style(page: Option<&std::path::Path>) -> Style {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use plimsoll_analysis::advice::Declared;
 use plimsoll_analysis::sweep::{Asked, judged};
 use plimsoll_core::Objectives;
@@ -42,7 +42,7 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
     }
     let page = Page::of_series(args.output.live)?;
     let played = play::all(args, &plan, page.as_ref(), &interrupt)?;
-    let exit = conclude(args, &plan, &played, &interrupt)?;
+    let exit = conclude(args, &plan, &played, &interrupt);
     if let Some(page) = page {
         let report = plan.folder.join("report.html").display().to_string();
         page.end("The sweep is over.", exit == Exit::Passed, Some(&report));
@@ -50,13 +50,8 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
     Ok(exit)
 }
 
-/// From what was played to the pages, and how the command ends.
-fn conclude(
-    args: &Args,
-    plan: &Plan,
-    played: &Played,
-    interrupt: &Arc<AtomicBool>,
-) -> Result<Exit> {
+/// From what was played to the pages, and how the command ends: whatever becomes of a file, the result has been said.
+fn conclude(args: &Args, plan: &Plan, played: &Played, interrupt: &Arc<AtomicBool>) -> Exit {
     let is_interrupted = interrupt.load(Ordering::Relaxed);
     let why = match (is_interrupted, &played.stopped) {
         (true, _) => Some("it was interrupted".to_owned()),
@@ -69,22 +64,28 @@ fn conclude(
     });
     let sweep = meaning(args, plan, played, stopped);
     let report = plan.folder.join("report.html");
-    write(&report, &html::sweep(&sweep, env!("CARGO_PKG_VERSION")))?;
-    write(&plan.folder.join("sweep.json"), &json::sweep(&sweep))?;
     output::data(&match args.output.format {
         Format::Json => json::sweep(&sweep),
         Format::Markdown => markdown::sweep(&sweep),
         Format::Text => terminal::sweep(&sweep, &style(&report, &plan.folder)),
     });
+    let page = html::sweep(&sweep, env!("CARGO_PKG_VERSION"));
+    output::keep("the report", &report, page.as_bytes());
+    let document = json::sweep(&sweep);
+    output::keep(
+        "the sweep",
+        &plan.folder.join("sweep.json"),
+        document.as_bytes(),
+    );
     if sweep.stopped.is_some() && !args.output.quiet {
         output::progress(&format!("go on with:  {}", plan.resumed()));
     }
-    Ok(match &played.stopped {
+    match &played.stopped {
         _ if is_interrupted => Exit::Interrupted,
         Some((exit, _)) => *exit,
         None if sweep.is_valid() => Exit::Passed,
         None => Exit::RunInvalid,
-    })
+    }
 }
 
 fn meaning(args: &Args, plan: &Plan, played: &Played, stopped: Option<Stopped>) -> Sweep {
@@ -92,7 +93,7 @@ fn meaning(args: &Args, plan: &Plan, played: &Played, stopped: Option<Stopped>) 
     let points = points.map(|(place, values)| (values.clone(), played.of_point(plan, place)));
     let bound = args.slo.as_ref().and_then(Objectives::longest_bound);
     let asked = Asked {
-        test: plan.first.test.what.to_string(),
+        test: plan.test(),
         is_search: args.sweep.find,
         dimensions: plan.dimensions.clone(),
         remarks: plan.remarks(args),
@@ -104,10 +105,6 @@ fn meaning(args: &Args, plan: &Plan, played: &Played, stopped: Option<Stopped>) 
         },
     };
     judged(asked, points.collect(), played.ends(plan))
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }
 
 fn style(report: &Path, folder: &Path) -> Style {

@@ -119,6 +119,13 @@ fn explain_audit_and_report_take_a_folder() {
     );
     let (code, _, stderr) = plimsoll(&folder, &["report", "all", "-o", "page.html"]);
     assert_eq!(code, 0, "{stderr}");
+    // It says itself how it was played: what is declared of other tools' results would not be heard.
+    let declared = ["audit", "all/two.jsonl", "--declared-databases", "3"];
+    let (code, _, stderr) = plimsoll(&folder, &declared);
+    assert!(
+        code == 104 && stderr.contains("--declared-databases is for other tools' results"),
+        "{code} {stderr}"
+    );
     // One record in it is that record.
     let (_, folded, _) = plimsoll(&folder, &["explain", "all/one"]);
     let (_, named, _) = plimsoll(&folder, &["explain", "all/one/run.plimsoll.jsonl"]);
@@ -131,6 +138,55 @@ fn explain_audit_and_report_take_a_folder() {
             "{verb}: {stderr}"
         );
     }
+}
+
+/// The figures are there, and so is the code: what cannot be written is said beside them.
+#[test]
+fn a_page_that_cannot_be_written_costs_neither_the_comparison_nor_its_code() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return;
+    }
+    let (folder, served) = (Folder::new(), Service::start(&["echo"]));
+    for out in ["a.jsonl", "b.jsonl"] {
+        let (code, _, stderr) = plimsoll(&folder, &["run", &served.url, "-n", "300", "-o", out]);
+        assert_eq!(code, 0, "{stderr}");
+    }
+    let compare = ["compare", "a.jsonl", "b.jsonl", "--format", "json"];
+    let (plain, said, _) = plimsoll(&folder, &compare);
+    let full = [&compare[..], &["--report", "/dev/full"]].concat();
+    let (code, stdout, stderr) = plimsoll(&folder, &full);
+    assert_eq!((code, stdout), (plain, said), "{stderr}");
+    assert!(stderr.contains("the report is not written"), "{stderr}");
+    // Where it would take time to find out, it is found out first.
+    let live = ["compare", "--aa", &served.url, "-c", "1", "-o", "kept"];
+    let nowhere = [&live[..], &["--report", "no/such/folder/x.html"]].concat();
+    let (code, _, stderr) = plimsoll(&folder, &nowhere);
+    assert!(
+        code == 104 && stderr.contains("no/such/folder/x.html"),
+        "{code} {stderr}"
+    );
+    assert!(!folder.0.join("kept").exists(), "nothing was played");
+}
+
+/// Nobody reads what is not there: no pass. A reader that has seen enough is another matter.
+#[test]
+fn what_cannot_be_printed_is_no_pass() {
+    let folder = Folder::new();
+    if let Ok(full) = std::fs::File::options().write(true).open("/dev/full") {
+        let done = command(&folder, &["man"]).stdout(full).output();
+        let (code, _, stderr) = finished(&done.unwrap());
+        assert_eq!(code, 104, "{stderr}");
+        assert!(
+            stderr.contains("write to stdout: No space left"),
+            "{stderr}"
+        );
+    }
+    let mut child = command(&folder, &["man"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 /// The address of the live page, and what else it says on the way.

@@ -8,7 +8,10 @@ mod mistakes;
 mod processes;
 mod real;
 
-use crate::support::{Folder, plimsoll};
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::support::{Folder, command, finished, plimsoll};
 
 /// Two variants of an embedded tier and a proxy before it, a second of load each.
 const TINY: &str = r#"
@@ -85,6 +88,32 @@ fn variants_stand_side_by_side_and_every_run_leaves_a_record() {
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["variants"][1]["runs"].as_array().unwrap().len(), 2);
     processes::assert_none_mention(&folder);
+}
+
+/// The table is there all the same, and so is the code.
+#[test]
+fn a_page_that_cannot_be_written_costs_neither_the_table_nor_the_code() {
+    let folder = Folder::new();
+    let path = experiment(&folder, TINY);
+    let args = [
+        "lab", &path, "--quick", "--only", "A", "-o", "out", "--quiet",
+    ];
+    let mut lab = command(&folder, &args);
+    lab.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let lab = lab.spawn().unwrap();
+    for _ in 0..1_500 {
+        if folder.0.join("out/A-1").exists() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for page in ["out/report.html", "out/lab.json"] {
+        std::fs::create_dir(folder.file(page)).unwrap();
+    }
+    let (code, stdout, stderr) = finished(&lab.wait_with_output().unwrap());
+    assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
+    assert!(stdout.contains("\n  goodput"), "{stdout}");
+    assert_eq!(stderr.matches(" is not written").count(), 2, "{stderr}");
 }
 
 /// Named last of all by the lab; `plimsoll report` on its records says the same.
@@ -301,7 +330,7 @@ fn a_search_per_variant_leaves_the_record_of_a_search() {
     assert!(stdout.contains("test capacity of http://"), "{stdout}");
     // Whole searches take minutes: this one is ended when its record shows that it is one.
     let args = ["lab", &path, "--only", "A", "-o", "out", "--quiet"];
-    let mut lab = crate::support::command(&folder, &args).spawn().unwrap();
+    let mut lab = command(&folder, &args).spawn().unwrap();
     let record = folder.file("out/A-1/run.plimsoll.jsonl");
     let mut text = String::new();
     for _ in 0..600 {
@@ -309,7 +338,7 @@ fn a_search_per_variant_leaves_the_record_of_a_search() {
         if text.contains("\"phase\":\"anchor\"") {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100));
     }
     let pid = lab.id().to_string();
     let killed = std::process::Command::new("kill")

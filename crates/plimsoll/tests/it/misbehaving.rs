@@ -399,6 +399,53 @@ fn what_is_kept_holds_no_secret() {
     assert!(record.contains("hidden-1") && record.contains("hidden-3"));
 }
 
+/// Of a sweep neither, in any of its files.
+#[test]
+fn what_a_sweep_keeps_holds_no_secret() {
+    let folder = Folder::new();
+    let server = Server::start(|stream, _| say(stream, OK));
+    let url = format!("{}?token=hidden-1", server.url());
+    let swept = |words: &[&str]| {
+        let sweep = ["sweep", &url, "--vary", "connections=1,2", "-n", "20"];
+        let sent = ["-d", "hidden-2", "-H", "X-Api-Key: hidden-3"];
+        let args = [&sweep[..], &sent, &["--repeat", "1"], words].concat();
+        let (_, stdout, stderr) = plimsoll(&folder, &args);
+        let kept = std::fs::read_dir(folder.file(words[1])).unwrap();
+        let kept = kept.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        (stdout + &stderr, kept.collect::<Vec<String>>())
+    };
+    let (said, kept) = swept(&["-o", "kept"]);
+    // A plan, two documents of all, and three records with a report each.
+    assert_eq!(kept.len(), 9, "{said}");
+    let all = said + &kept.concat();
+    assert!(!all.contains("hidden-"), "a secret is kept");
+    assert!(
+        all.contains("?token=masked:8:"),
+        "and it can be told from others"
+    );
+    let (_, shown) = swept(&["-o", "shown", "--show-secrets"]);
+    let records = shown.iter().filter(|file| file.starts_with('{'));
+    let holds = |file: &&String| file.contains("hidden-1") && file.contains("hidden-3");
+    assert_eq!(records.filter(holds).count(), 3);
+}
+
+/// That the record ends is no progress: it is said to whoever wants none, too.
+#[test]
+fn a_record_that_ends_says_so_without_progress() {
+    let folder = Folder::new();
+    let server = Server::start(|stream, _| say(stream, OK));
+    let plimsoll = env!("CARGO_BIN_EXE_plimsoll");
+    let run = format!("run {} -z 3s --quiet -o r.jsonl", server.url());
+    // A file may have 8 KiB, or 16 where a block is a whole one.
+    let script = format!("trap '' XFSZ; ulimit -f 16; exec {plimsoll} {run}");
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", &script]).current_dir(&folder.0);
+    let (code, stdout, stderr) = finished(&limited.output().unwrap());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(!stdout.is_empty());
+    assert!(stderr.contains("r.jsonl ends here: "), "{stderr}");
+}
+
 #[test]
 fn a_full_disk_costs_the_record_and_nothing_else() {
     if !std::path::Path::new("/dev/full").exists() {

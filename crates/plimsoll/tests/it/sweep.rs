@@ -1,12 +1,17 @@
 //! Sweeps of real services: every point a record, models over them, what goes wrong in the middle, and going on.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
-use crate::support::{Folder, Service, closed_port, interrupted_at, listener, plimsoll};
+use crate::support::{
+    Folder, Service, closed_port, command, interrupted_at, listener, plimsoll, started,
+};
 
 fn document(folder: &Folder, name: &str) -> Value {
     let path = folder.0.join(name).join("sweep.json");
@@ -182,6 +187,39 @@ fn a_target_that_goes_away_ends_the_sweep_and_what_was_played_stays() {
     assert!(stderr.contains("not used: "), "{stderr}");
     assert!(stdout.contains("of 7 runs were played"), "{stdout}");
     assert!(!records(&folder.0.join("kept")).is_empty());
+    // The run that it died in is no whole one: going on plays it again, and those before it are kept.
+    let begun = |stderr: &str| -> Vec<String> {
+        let words = stderr.lines().filter(|line| line.starts_with("run "));
+        let numbers = words.filter_map(|line| line.split(':').next());
+        numbers.map(str::to_owned).collect()
+    };
+    let last = begun(&stderr).pop();
+    let again = [&["sweep", &url], &load[..], &["--resume"]].concat();
+    let (code, stdout, stderr) = plimsoll(&folder, &again);
+    assert_eq!(code, 7, "{stdout}{stderr}");
+    assert_eq!(begun(&stderr), last.as_slice(), "{stderr}");
+}
+
+/// A Ctrl-C ends what `--before` has started, too: that is an interruption, and no command that failed.
+#[test]
+fn a_sweep_that_is_interrupted_while_the_target_is_made_anew_says_so() {
+    let (folder, service) = (Folder::new(), Service::start(&["echo"]));
+    let load = ["--vary", "rate=50,100", "-z", "1s", "-o", "kept"];
+    let before = ["--before", "sleep 5"];
+    let args = [&["sweep", &service.url], &load[..], &before].concat();
+    let mut child = started(command(&folder, &args).process_group(0));
+    let said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut said = said.map_while(Result::ok);
+    assert!(said.any(|line| line.starts_with("run 1 of")));
+    std::thread::sleep(Duration::from_millis(500));
+    let group = Pid::from_child(&child);
+    rustix::process::kill_process_group(group, Signal::INT).unwrap();
+    let rest: Vec<String> = said.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(105), "{rest:?}");
+    assert!(
+        rest.iter().any(|line| line.starts_with("go on with:")),
+        "{rest:?}"
+    );
 }
 
 #[test]
@@ -258,10 +296,13 @@ fn the_target_is_made_anew_before_each_run() {
         "-o",
         "kept",
         "--before",
-        "echo \"$PLIMSOLL_POINT\" >> points",
+        // Where the report would be there is a folder: it costs the report, and nothing that is said.
+        "echo \"$PLIMSOLL_POINT\" >> points; mkdir -p kept/report.html",
     ];
     let (code, stdout, stderr) = plimsoll(&folder, &[&["sweep", &service.url], &load[..]].concat());
     assert!(matches!(code, 0 | 3), "{code} {stdout}{stderr}");
+    assert!(stderr.contains("the report is not written"), "{stderr}");
+    assert_eq!(document(&folder, "kept")["points"][1]["values"][0], 1);
     let points = std::fs::read_to_string(folder.0.join("points")).unwrap();
     let points: Vec<&str> = points.lines().collect();
     assert!(points.len() == 3 && points[0] == points[2], "{points:?}");

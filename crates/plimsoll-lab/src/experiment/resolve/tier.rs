@@ -13,6 +13,7 @@ use super::super::fill::{LIMITS, limits_in, undeclared};
 use super::super::{Filler, Program, Ready, Setting, Tier, TierFault};
 use super::within::Within;
 use crate::LabError;
+use crate::cgroup::SHARE_LEAST;
 use crate::serve::catalogue::{self, Values};
 
 const READY_WITHIN: Nanos = Nanos::from_secs(30);
@@ -23,16 +24,23 @@ const CORES_MAX: f64 = 1_024.0;
 pub(crate) const DOCDB: &str = "docdb";
 pub(crate) const GUARD: &str = "guard";
 
+/// Why a tier cannot be kept to so many cores.
+fn no_share(cpu: f64) -> Option<String> {
+    if !(cpu > 0.0 && cpu <= CORES_MAX) {
+        return Some(format!("{cpu} is no number of cores; write 0.5 or 2"));
+    }
+    (cpu < SHARE_LEAST).then(|| {
+        format!("{cpu} is less of a core than a quota can be; write {SHARE_LEAST} or more")
+    })
+}
+
 pub(super) fn tier(at: &Within<'_>, name: &str, spec: &TierSpec) -> Result<Tier, LabError> {
     let instances = spec.instances.unwrap_or(1);
     if !(1..=INSTANCES_MAX).contains(&instances) {
         let problem = format!("{instances} instances are not between 1 and {INSTANCES_MAX}");
         return Err(at.wrong("instances", problem));
     }
-    if let Some(cpu) = spec.cpu
-        && !(0.01..=CORES_MAX).contains(&cpu)
-    {
-        let problem = format!("{cpu} is no number of cores; write 0.5 or 2");
+    if let Some(problem) = spec.cpu.and_then(no_share) {
         return Err(at.wrong("cpu", problem));
     }
     required(at, spec)?;

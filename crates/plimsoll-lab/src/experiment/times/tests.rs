@@ -57,7 +57,7 @@ fn a_capacity_is_measured_once_and_every_multiple_becomes_a_rate() {
         "{:?}",
         experiment.remarks
     );
-    experiment.set_capacity(times, 200.0);
+    experiment.set_capacity(times, 200.0, None);
     let all: Vec<Arrivals> = experiment
         .variants
         .iter()
@@ -80,6 +80,45 @@ fn a_capacity_is_measured_once_and_every_multiple_becomes_a_rate() {
     assert_eq!(experiment.remarks.len(), 1);
     assert!(
         experiment.remarks[0].contains("200.0/s"),
+        "{:?}",
+        experiment.remarks
+    );
+}
+
+#[test]
+fn nothing_is_done_to_tiers_while_their_capacity_is_measured() {
+    let text = FILE.replace("[test]", "end_at = \"4s\"\n\n[test]");
+    let experiment = read(&text).unwrap();
+    let faults = |of: &Experiment| of.variants[0].tiers[0].faults.len();
+    assert_eq!(faults(&experiment.yardsticks()[0].1), 0);
+    assert_eq!(faults(&experiment), 1, "the runs themselves have it");
+}
+
+#[test]
+fn capacities_of_one_variant_are_kept_apart() {
+    let folders = |text: &str| -> Vec<String> {
+        let yardsticks = read(text).unwrap().yardsticks();
+        let all = || yardsticks.iter().map(|(times, _)| times);
+        all().map(|times| times.folder(all())).collect()
+    };
+    assert_eq!(folders(FILE), ["capacity-bare"]);
+    let two = format!("{FILE}times_connections = 8\n");
+    assert_eq!(
+        folders(&two),
+        [
+            "capacity-bare-over-6-connections",
+            "capacity-bare-over-8-connections"
+        ]
+    );
+}
+
+#[test]
+fn a_capacity_of_a_run_that_is_not_valid_is_said_to_be_in_doubt() {
+    let mut experiment = read(FILE).unwrap();
+    let (times, _) = experiment.yardsticks().remove(0);
+    experiment.set_capacity(&times, 200.0, Some("not valid: gate 1 failed"));
+    assert!(
+        experiment.remarks[0].contains("that run is not valid: gate 1 failed, so that"),
         "{:?}",
         experiment.remarks
     );

@@ -37,6 +37,9 @@ pub(super) fn execute(args: &Args) -> Result<Exit> {
         reach::check(&mut target.first, leave)?;
     }
     let interrupt = interrupt_flag()?;
+    if let Some(report) = &args.compare.report {
+        output::writable(report)?;
+    }
     output::folder(&series.folder, args.output.force)?;
     if !args.output.quiet {
         announce(args, &series);
@@ -69,11 +72,11 @@ pub(super) fn execute(args: &Args) -> Result<Exit> {
     if interrupt.load(Ordering::Relaxed) {
         comparison = comparison.stopped(stopped);
     }
-    let kept = series.folder.join("comparison.json");
-    std::fs::write(&kept, plimsoll_report::json::comparison(&comparison))
-        .with_context(|| format!("write {}", kept.display()))?;
     let page = args.compare.report.clone().unwrap_or(page);
-    let exit = conclude(&comparison, args, Some(&page))?;
+    let exit = conclude(&comparison, args, Some(&page));
+    let kept = series.folder.join("comparison.json");
+    let document = plimsoll_report::json::comparison(&comparison);
+    output::keep("the comparison", &kept, document.as_bytes());
     if let Some(live) = live {
         let shown = page.display().to_string();
         live.end(

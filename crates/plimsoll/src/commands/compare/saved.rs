@@ -63,7 +63,7 @@ fn finish(args: &Args, sides: Vec<(String, Vec<Loaded>)>, is_paired: bool) -> Re
     };
     let asked_of = &args.compare;
     let comparison = judged(sides, asked_of.primary, asked_of.margin, &asked)?;
-    conclude(&comparison, args, asked_of.report.as_deref())
+    Ok(conclude(&comparison, args, asked_of.report.as_deref()))
 }
 
 /// `--history FILES`.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
+use plimsoll_analysis::compare;
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::tiers::Ports;
 use plimsoll_report::format::{self, quoted};
@@ -21,9 +22,10 @@ pub(super) fn set(
     series: &Series,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<Experiment>> {
-    for (times, alone) in experiment.yardsticks() {
-        let ports = Ports::reserve(&alone)?;
-        let plan = plan::of(alone, &ports, args)?;
+    let yardsticks = experiment.yardsticks();
+    for (times, alone) in &yardsticks {
+        let ports = Ports::reserve(alone)?;
+        let plan = plan::of(alone.clone(), &ports, args)?;
         let run = plan
             .runs
             .first()
@@ -35,7 +37,7 @@ pub(super) fn set(
             plan: &plan,
             run,
             ports: &ports,
-            folder: &folder.join(format!("capacity-{}", times.of)),
+            folder: &folder.join(times.folder(yardsticks.iter().map(|(times, _)| times))),
             quiet: args.quiet,
             page: series.page.as_ref(),
             self_check: &series.self_check,
@@ -57,7 +59,22 @@ pub(super) fn set(
             let found = format::rate(per_s);
             output::progress(&format!("the capacity of {} is {found}", quoted(&times.of)));
         }
-        experiment.set_capacity(&times, per_s);
+        // The runs may still be worth their time; what they are multiples of is said to be in doubt, there and in the result.
+        let doubt = doubt(&played);
+        if let Some(why) = &doubt {
+            output::progress(&format!(
+                "plimsoll: the run that measured it is {why}; see {}",
+                played.path
+            ));
+        }
+        experiment.set_capacity(times, per_s, doubt.as_deref());
     }
     Ok(Some(experiment))
+}
+
+/// Why its figures are not to be relied on.
+fn doubt(played: &play::Played) -> Option<String> {
+    let record = &played.record;
+    let verdict = record.verdict.as_ref()?;
+    compare::of_record(&played.path, record, verdict).excluded
 }

@@ -88,6 +88,12 @@ fn turn(tier: &mut Tier, limit: &Limit, is_failing: bool) -> Result<String, Stri
             }
             Knob::Cpu => {
                 let Some(value) = tier.cpu else { continue };
+                if value * LOWER < tiers::SHARE_LEAST {
+                    return Err(format!(
+                        "{cause}: half of the {value} of a core of {} is less than a quota can be",
+                        tier.name
+                    ));
+                }
                 tier.cpu = Some(value * LOWER);
                 format!("cpu: {value} → {}", value * LOWER)
             }

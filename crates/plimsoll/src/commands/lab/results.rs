@@ -38,26 +38,19 @@ pub(super) fn judged<'s>(
 pub(super) fn show(judged: &Judged<'_>, folder: &Path, format: Format) -> Result<Exit> {
     let shown = Shown::new(judged);
     let document = serde_json::to_string_pretty(&variants::document(&shown))? + "\n";
-    write_whole(&folder.join("lab.json"), &document)?;
-    let page = html::experiment(&shown, env!("CARGO_PKG_VERSION"));
-    write_whole(&folder.join(PAGE), &page)?;
     output::data(&match format {
-        Format::Json => document,
+        Format::Json => document.clone(),
         Format::Markdown => variants::markdown(&shown),
         Format::Text => variants::text(&shown, output::terminal_columns()),
     });
+    // Whatever becomes of the files, the result has been said.
+    output::keep("the result", &folder.join("lab.json"), document.as_bytes());
+    let page = html::experiment(&shown, env!("CARGO_PKG_VERSION"));
+    output::keep("the report", &folder.join(PAGE), page.as_bytes());
     let mut runs = judged.experiment.variants.iter().flat_map(|one| &one.runs);
     Ok(if runs.all(Run::is_valid) {
         Exit::Passed
     } else {
         Exit::RunInvalid
     })
-}
-
-/// There at once and whole, or not at all.
-fn write_whole(path: &Path, text: &str) -> Result<()> {
-    let part = path.with_extension("part");
-    std::fs::write(&part, text)
-        .and_then(|()| std::fs::rename(&part, path))
-        .with_context(|| format!("write {}", path.display()))
 }

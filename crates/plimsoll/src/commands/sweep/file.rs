@@ -11,6 +11,8 @@ const SCHEMA: &str = "plimsoll.sweep-plan/1";
 /// What makes a sweep the same.
 pub(super) struct Kept<'p> {
     pub(super) test: String,
+    /// The same with its secrets and without: whether they are shown does not make it another sweep.
+    pub(super) spellings: [String; 2],
     pub(super) dimensions: &'p [Dimension],
     pub(super) repeat: u32,
     pub(super) seed: u64,
@@ -78,7 +80,7 @@ pub(super) fn check(folder: &Path, wanted: &Kept<'_>) -> Result<()> {
     let kept = read(folder)?;
     let here = folder.display();
     ensure!(
-        kept["test"] == wanted.test,
+        wanted.spellings.iter().any(|test| kept["test"] == *test),
         "{here} is a sweep of {}, not of {}",
         kept["test"],
         wanted.test

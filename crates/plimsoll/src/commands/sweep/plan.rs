@@ -15,7 +15,7 @@ use crate::args::Args;
 use crate::form::Form;
 use crate::prepared::Prepared;
 use crate::recipe::Recipe;
-use crate::{flags, from_args, output};
+use crate::{flags, from_args, output, secrets};
 
 /// Nobody waits for more.
 const RUNS_MAX: usize = 5_000;
@@ -39,7 +39,15 @@ pub(super) struct Plan {
     seed: u64,
     repeat: u32,
     pub(super) folder: PathBuf,
+    shows_secrets: bool,
+    said: Said,
+}
+
+/// The command as it was given.
+struct Said {
     line: Vec<OsString>,
+    names_folder: bool,
+    resumes: bool,
 }
 
 /// One run of a point.
@@ -96,7 +104,12 @@ pub(super) fn of(args: &Args) -> Result<Plan> {
         seed,
         repeat,
         folder,
-        line: args.sweep.line.clone(),
+        shows_secrets: args.output.show_secrets,
+        said: Said {
+            line: args.sweep.line.clone(),
+            names_folder: args.output.out.is_some(),
+            resumes: args.sweep.resume,
+        },
     })
 }
 
@@ -187,11 +200,17 @@ fn runs(points: usize, repeat: u32, seed: u64) -> Vec<Run> {
 impl Plan {
     pub(super) fn kept(&self) -> Kept<'_> {
         Kept {
-            test: self.first.test.what.to_string(),
+            test: self.test(),
+            spellings: [true, false].map(|shows| secrets::line(&self.first.test, shows)),
             dimensions: &self.dimensions,
             repeat: self.repeat,
             seed: self.seed,
         }
+    }
+
+    /// In one line, as it is kept and shown.
+    pub(super) fn test(&self) -> String {
+        secrets::line(&self.first.test, self.shows_secrets)
     }
 
     pub(super) fn name(&self, point: usize) -> String {
@@ -274,6 +293,7 @@ impl Plan {
     /// The command that plays what is missing.
     pub(super) fn resumed(&self) -> String {
         let mut words: Vec<String> = self
+            .said
             .line
             .iter()
             .map(|word| word.to_string_lossy().into_owned())
@@ -281,15 +301,10 @@ impl Plan {
         if let Some(program) = words.first_mut() {
             "plimsoll".clone_into(program);
         }
-        let has = |words: &[String], flags: [&str; 2]| {
-            words
-                .iter()
-                .any(|word| flags.contains(&word.as_str()) || word.starts_with("--out="))
-        };
-        if !has(&words, ["-o", "--out"]) {
+        if !self.said.names_folder {
             words.extend(["-o".to_owned(), self.folder.display().to_string()]);
         }
-        if !has(&words, ["--resume", "--resume"]) {
+        if !self.said.resumes {
             words.push("--resume".to_owned());
         }
         let quoted = words.iter().map(|word| {
@@ -321,6 +336,52 @@ mod tests {
             dimension("c", 1000),
         ];
         assert!(product(&huge).len() > RUNS_MAX, "and it is not made");
+    }
+
+    #[test]
+    fn the_command_that_goes_on_names_the_folder_once_and_resumes() {
+        let resumed = |last: &[&str]| {
+            let first = [
+                "plimsoll",
+                "sweep",
+                "http://127.0.0.1:9/",
+                "--vary=rate=1,2",
+            ];
+            let words = first.iter().chain(last).map(OsString::from);
+            let (_, args) = flags::parse(words).unwrap();
+            of(&args).unwrap().resumed()
+        };
+        for (said, expected) in [
+            (&["--out=kept"][..], "--out=kept --resume"),
+            (&["-okept"], "-okept --resume"),
+            (&["-o", "kept"], "-o kept --resume"),
+        ] {
+            let whole = resumed(said).replace('\'', "");
+            assert!(
+                whole.ends_with(&format!("rate=1,2 {expected}")),
+                "{said:?}: {whole}"
+            );
+        }
+        assert!(resumed(&[]).contains(" -o plimsoll-sweep-"));
+    }
+
+    #[test]
+    fn what_is_kept_of_a_store_is_without_its_password() {
+        let words = [
+            "plimsoll",
+            "sweep",
+            "mongodb://admin:s3cret@127.0.0.1:27017",
+            "--vary=connections=1,2",
+        ];
+        let (_, args) = flags::parse(words.map(OsString::from)).unwrap();
+        let plan = of(&args).unwrap();
+        assert_eq!(plan.kept().test, plan.test());
+        assert!(
+            plan.test()
+                .ends_with(" mongodb://admin:***@127.0.0.1:27017"),
+            "{}",
+            plan.test()
+        );
     }
 
     #[test]

@@ -98,11 +98,12 @@ pub(super) fn all(
             plan.name(run.point),
             format::duration(plan.time_left(index))
         ));
-        let one = series.play(run, &path)?;
-        // A signal ended it: it is played again when the sweep goes on.
+        let one = series.play(run, &path);
+        // A signal ended it, and what `--before` started with it: it is played again when the sweep goes on.
         if interrupt.load(Ordering::Relaxed) {
             break;
         }
+        let one = one?;
         series.say(&format!("  {}", words::run(&one)));
         let stop = series.stops(&one);
         played.runs.push(one);
@@ -178,6 +179,7 @@ impl Series<'_> {
         let output = OutputArgs {
             // What an interrupted attempt left of this run.
             force: true,
+            show_secrets: self.args.output.show_secrets,
             ..OutputArgs::part(Some(path.into()), self.page)
         };
         let measured = measure(&prepared, &self.setting(&output))?;
@@ -186,13 +188,15 @@ impl Series<'_> {
         let mut session = measured.session;
         let shown = path.display().to_string();
         let mut played = sweep::run(shown, &session.record, &verdict, self.users(run));
-        session.close(verdict);
         let failed = played
             .figures
             .is_some_and(|figures| figures.failed_ratio > 0.0);
         if failed && let Err(error) = reach::check(&mut prepared, Leave::AGAIN) {
             played.excluded = Some(format!("the target went away during the run: {error:#}"));
+            // Without a verdict its record is no whole one: the run is played again when the sweep goes on.
+            return Ok(played);
         }
+        session.close(verdict);
         Ok(played)
     }
 
@@ -266,6 +270,8 @@ fn start_anew(command: &str, point: &str) -> Result<()> {
         .status()
         .with_context(|| format!("--before {command}"))?;
     if !status.success() {
+        // A Ctrl-C goes to the command, too, which may end before this process has heard of it.
+        std::thread::sleep(ASKED_EVERY);
         bail!("--before {command}: {status}");
     }
     Ok(())

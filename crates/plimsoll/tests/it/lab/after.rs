@@ -85,6 +85,55 @@ fn accepted_is_told_from_stored_and_what_a_killed_worker_had_popped_is_lost() {
     assert_none_mention(&folder);
 }
 
+/// A database that the experiment kills is there again when the load has ended; one that it stops answers nobody.
+const DATABASE: &str = r#"
+[tiers.db]
+embedded = "docdb"
+
+[tiers.app]
+embedded = "echo"
+
+[test]
+url = "http://${app.address}/"
+rate = "50/s"
+duration = "4s"
+warm_up = 0
+stored = ["mongodb://${db.address}/shop.orders"]
+
+[variants.killed.tiers.db]
+kill_at = "1s"
+"#;
+
+#[test]
+fn what_is_done_to_the_database_costs_no_run() {
+    let folder = Folder::new();
+    // That nobody answers takes its time to find out.
+    let is_soak = std::env::var_os("PLIMSOLL_SOAK").is_some();
+    let stopped = "\n[variants.stopped.tiers.db]\nstop_at = \"1s\"\n";
+    let text = DATABASE.to_owned() + if is_soak { stopped } else { "" };
+    let path = experiment(&folder, &text);
+    let args = [
+        "lab", &path, "--quick", "--quiet", "-o", "out", "--format", "json",
+    ];
+    let (code, stdout, stderr) = plimsoll(&folder, &args);
+    assert!(code == 0 || code == 3, "{code}\n{stdout}\n{stderr}");
+    let document: Value = serde_json::from_str(&stdout).unwrap();
+    let after = |place: usize| &document["variants"][place]["runs"][0]["after"];
+    assert_eq!(
+        after(0)["stored_count"],
+        0,
+        "nobody stores anything: {}\n{stderr}",
+        after(0)
+    );
+    assert_eq!(after(0)["killed"], serde_json::json!(["db at 1 s"]));
+    if is_soak {
+        assert!(after(1)["stored_count"].is_null(), "{}", after(1));
+        assert!(stderr.contains("test.stored: "), "{stderr}");
+        assert!(stderr.contains("that is not counted"), "{stderr}");
+    }
+    assert_none_mention(&folder);
+}
+
 #[test]
 fn a_gauge_that_is_not_there_is_said_with_its_key() {
     let folder = Folder::new();
