@@ -77,6 +77,8 @@ impl Fared {
         for thread in threads.clone() {
             self.all_run += thread.run_ns;
         }
+        // Only the busiest sixteen are in the list.
+        self.all_run += process.others.run_ns;
         if let Some(most) = threads.max_by_key(|thread| thread.wait_ns) {
             self.run += most.run_ns;
             self.wait += most.wait_ns;

@@ -18,8 +18,13 @@ pub(crate) struct Batch {
 impl Batch {
     /// The first call has no interval behind it: what was seen then is only a starting point.
     pub(crate) fn see(&mut self, tier: &str, seen: Seen) {
-        if !self.is_first && self.length_ns > Nanos::ZERO {
-            self.push(tier, seen);
+        self.see_over(self.length_ns, tier, seen);
+    }
+
+    /// The same over another time than that since the last call.
+    pub(crate) fn see_over(&mut self, length: Nanos, tier: &str, seen: Seen) {
+        if !self.is_first && length > Nanos::ZERO {
+            self.push(length, tier, seen);
         }
     }
 
@@ -29,14 +34,18 @@ impl Batch {
             .insert((tier.to_owned(), what.to_owned()))
         {
             let what = what.to_owned();
-            self.push(tier, Seen::Absent(AbsentSample { what, reason }));
+            self.push(
+                self.length_ns,
+                tier,
+                Seen::Absent(AbsentSample { what, reason }),
+            );
         }
     }
 
-    fn push(&mut self, tier: &str, seen: Seen) {
+    fn push(&mut self, length_ns: Nanos, tier: &str, seen: Seen) {
         self.observations.push(Observation {
             at_ns: self.at_ns,
-            length_ns: self.length_ns,
+            length_ns,
             tier: tier.to_owned(),
             seen,
         });

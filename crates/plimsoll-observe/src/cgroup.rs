@@ -12,6 +12,8 @@ pub(crate) struct CgroupCounters {
     /// As the kernel names it, for the record.
     pub(crate) path: String,
     quota_cores: Option<f64>,
+    /// The group that has the quota: this one or one above it.
+    quota_path: Option<String>,
     run_ns: u64,
     periods: u64,
     throttled_periods: u64,
@@ -48,6 +50,7 @@ impl CgroupCounters {
         CgroupSample {
             path: self.path.clone(),
             quota_cores: self.quota_cores,
+            quota_path: self.quota_path.clone(),
             run_ns: Nanos(self.run_ns.saturating_sub(earlier.run_ns)),
             throttled_periods: self
                 .throttled_periods
@@ -123,6 +126,7 @@ fn version_2(place: &CgroupFolder) -> Option<CgroupCounters> {
                 .saturating_mul(1000),
             memory_bytes: number_in(folder, "memory.current"),
             memory_max_bytes: number_in(folder, "memory.max"),
+            quota_path: None,
         })
     })
 }
@@ -132,6 +136,11 @@ fn tightest(
     place: &CgroupFolder,
     read: impl Fn(&str) -> Option<CgroupCounters>,
 ) -> Option<CgroupCounters> {
+    let read = |folder: &str| {
+        let read = read(folder)?;
+        let quota_path = read.quota_cores.and_then(|_| path_of(place, folder));
+        Some(CgroupCounters { quota_path, ..read })
+    };
     let mut best = read(&place.folder)?;
     let mut folder = place.folder.as_str();
     while let Some((parent, _)) = folder.rsplit_once('/') {
@@ -155,6 +164,13 @@ fn tightest(
         }
     }
     Some(best)
+}
+
+/// The path of the group itself or of an ancestor, as the kernel names it.
+fn path_of(place: &CgroupFolder, folder: &str) -> Option<String> {
+    let below = place.folder.strip_prefix(folder)?;
+    let path = place.path.trim_end_matches('/').strip_suffix(below)?;
+    Some(if path.is_empty() { "/" } else { path }.to_owned())
 }
 
 /// `cpu.max` of version 2: `40000 100000`, or `max 100000` without a quota.

@@ -56,7 +56,7 @@ pub(crate) fn listeners(proc: &ProcFs, port: u16) -> io::Result<Listeners> {
     Ok(found)
 }
 
-/// Processes whose command name is `name` (as the kernel cuts it).
+/// Processes whose command name is `name` (as the kernel cuts it), this one aside: who watches `plimsoll` means a server.
 pub(crate) fn named(proc: &ProcFs, name: &str) -> BTreeSet<u32> {
     let mut end = name.len().min(NAME_BYTES_MAX);
     while !name.is_char_boundary(end) {
@@ -66,13 +66,17 @@ pub(crate) fn named(proc: &ProcFs, name: &str) -> BTreeSet<u32> {
     let all = proc.numbers("").unwrap_or_default();
     all.into_iter()
         .filter(|pid| {
+            if *pid == std::process::id() {
+                return false;
+            }
             let text = proc.process_file(*pid, "comm").unwrap_or_default();
             text.trim_end_matches('\n') == wanted
         })
         .collect()
 }
 
-/// `roots` and every process below them.
+/// `roots` and every process below them. This one is no part of them unless it is a root itself: a test that serves and
+/// starts the generator is its parent.
 pub(crate) fn with_descendants(proc: &ProcFs, roots: &BTreeSet<u32>) -> BTreeSet<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for pid in proc.numbers("").unwrap_or_default() {
@@ -84,10 +88,12 @@ pub(crate) fn with_descendants(proc: &ProcFs, roots: &BTreeSet<u32>) -> BTreeSet
             children.entry(read.parent).or_default().push(pid);
         }
     }
+    let own = std::process::id();
     let mut family = BTreeSet::new();
     let mut open: Vec<u32> = roots.iter().copied().collect();
     while let Some(pid) = open.pop() {
-        if family.insert(pid) {
+        let is_generator = pid == own && !roots.contains(&own);
+        if !is_generator && family.insert(pid) {
             open.extend(children.get(&pid).into_iter().flatten());
         }
     }
@@ -99,6 +105,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
+    use crate::tree::Tree;
 
     #[test]
     fn the_process_behind_a_port_is_found_by_its_socket() {
@@ -138,5 +145,25 @@ mod tests {
             named(&proc, "äöüäöüäöüäöü").is_empty(),
             "cut inside a letter"
         );
+    }
+
+    /// A service starts the generator: that is no worker of it, nor is what the generator starts.
+    #[test]
+    fn the_generator_is_no_part_of_the_tier_that_started_it() {
+        let own = std::process::id();
+        let tree = Tree::new("generator", &[]);
+        for (pid, parent) in [(5_000_001, 1), (own, 5_000_001), (5_000_002, own)] {
+            tree.put_process(pid, parent, 0);
+            tree.put(&format!("{pid}/comm"), "app\n");
+        }
+        let proc = tree.proc();
+        let family = |root| with_descendants(&proc, &BTreeSet::from([root]));
+        assert_eq!(family(5_000_001), BTreeSet::from([5_000_001]));
+        assert_eq!(
+            family(own),
+            BTreeSet::from([own, 5_000_002]),
+            "a service itself"
+        );
+        assert_eq!(named(&proc, "app"), BTreeSet::from([5_000_001, 5_000_002]));
     }
 }

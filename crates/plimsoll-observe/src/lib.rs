@@ -19,6 +19,8 @@ mod scrape;
 mod socket;
 mod table;
 mod tier;
+#[cfg(test)]
+mod tree;
 mod waiting;
 mod watch;
 

@@ -21,10 +21,12 @@ pub(crate) struct Neighbours {
     earlier: BTreeMap<u32, Stat>,
     seconds: f64,
     samples_to_skip: usize,
+    /// What the last look found: calls that do not look say the same, for an empty list means that nobody was busy.
+    found: Vec<NeighbourSample>,
 }
 
 impl Neighbours {
-    /// Who was busiest since the last look, `seconds` after the last call; none where this call does not look.
+    /// Who was busiest between the last two looks, `seconds` after the last call.
     pub(crate) fn sample(
         &mut self,
         proc: &ProcFs,
@@ -34,7 +36,8 @@ impl Neighbours {
         self.seconds += seconds;
         if self.samples_to_skip > 0 {
             self.samples_to_skip -= 1;
-            return Vec::new();
+            self.found.retain(|found| !known.contains(&found.pid));
+            return self.found.clone();
         }
         let now: BTreeMap<u32, Stat> = proc
             .numbers("")
@@ -45,7 +48,8 @@ impl Neighbours {
         self.samples_to_skip = now.len() / PROCESSES_PER_SAMPLE;
         let earlier = std::mem::replace(&mut self.earlier, now);
         let seconds = std::mem::take(&mut self.seconds);
-        busiest(&earlier, &self.earlier, seconds, known)
+        self.found = busiest(&earlier, &self.earlier, seconds, known);
+        self.found.clone()
     }
 }
 
@@ -83,6 +87,28 @@ fn busiest(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::{Tree, stat};
+
+    /// On a large host only every second call looks; what it finds is the mean over both.
+    #[test]
+    fn a_call_that_does_not_look_says_what_the_last_look_found() {
+        let tree = Tree::new("neighbours", &[]);
+        for pid in 5_000_001..5_000_600 {
+            tree.put(&format!("{pid}/stat"), &stat(pid, 1, 0));
+        }
+        let mut neighbours = Neighbours::default();
+        let mut seen = Vec::new();
+        for call in 0..7 {
+            tree.put("7/stat", &stat(7, 1, 98 * call));
+            let found = neighbours.sample(&tree.proc(), 1.0, &BTreeSet::new());
+            seen.push(found.iter().map(|n| (n.pid, n.cores)).collect::<Vec<_>>());
+        }
+        let first = seen.iter().position(|found| !found.is_empty()).unwrap();
+        assert_eq!(first, 2, "two looks, and a call between them");
+        for found in &seen[first..] {
+            assert_eq!(found, &[(7, 0.98)], "{seen:?}");
+        }
+    }
 
     fn ticks(name: &str, run_ticks: u64, start_ticks: u64) -> Stat {
         Stat {

@@ -1,5 +1,7 @@
 //! Parsers of the kernel's text files: total functions that answer `None` to what they do not know.
 
+use std::collections::BTreeSet;
+
 use plimsoll_core::record::ThreadState;
 
 /// What of `/proc/PID/stat` (or a thread's) is used.
@@ -57,16 +59,22 @@ pub(crate) fn number_field(text: &str, name: &str) -> Option<u64> {
         .ok()
 }
 
-/// How many cores a list such as `0-3,8` names.
-pub(crate) fn core_count(list: &str) -> Option<u32> {
-    let mut count: u32 = 0;
+/// More than any kernel can be built for.
+const CORES_MAX: u32 = 1 << 16;
+
+/// The cores that a list such as `0-3,8` names.
+pub(crate) fn core_numbers(list: &str) -> Option<BTreeSet<u32>> {
+    let mut cores = BTreeSet::new();
     for part in list.trim().split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let first: u32 = first.trim().parse().ok()?;
         let last: u32 = last.trim().parse().ok()?;
-        count = count.checked_add(last.checked_sub(first)?.checked_add(1)?)?;
+        if last < first || last >= CORES_MAX {
+            return None;
+        }
+        cores.extend(first..=last);
     }
-    Some(count)
+    Some(cores)
 }
 
 /// The soft limit on open files from `/proc/PID/limits`; `None` without one.
@@ -247,6 +255,26 @@ pub(crate) fn tcp_line(line: &str) -> Option<TcpLine> {
         user: fields.get(7)?.parse().ok()?,
         inode: fields.get(9)?.parse().ok()?,
     })
+}
+
+/// What of a line of `net/unix` is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UnixLine {
+    pub(crate) inode: u64,
+    /// This end asked for the connection: one that was accepted has the listener's name, as has the listener. A pair of
+    /// sockets that a process made for itself cannot be told from it.
+    pub(crate) is_out: bool,
+}
+
+/// One line of `/proc/net/unix`; `None` for the heading and for anything malformed.
+pub(crate) fn unix_line(line: &str) -> Option<UnixLine> {
+    const STREAM: [&str; 2] = ["0001", "0005"];
+    const CONNECTED: &str = "03";
+    let mut fields = line.split_ascii_whitespace().skip(4);
+    let (kind, state) = (fields.next()?, fields.next()?);
+    let inode = fields.next()?.parse().ok()?;
+    let is_out = STREAM.contains(&kind) && state == CONNECTED && fields.next().is_none();
+    Some(UnixLine { inode, is_out })
 }
 
 /// The inode in a descriptor link such as `socket:[51397]`.

@@ -6,7 +6,7 @@ use plimsoll_core::Nanos;
 use plimsoll_core::record::{ProcessSample, ThreadSample, ThreadState};
 
 use crate::parse::{
-    core_count, field, number_field, open_files_max, schedstat, socket_inode, stat, thread_state,
+    core_numbers, field, number_field, open_files_max, schedstat, socket_inode, stat, thread_state,
 };
 use crate::procfs::ProcFs;
 
@@ -37,12 +37,15 @@ pub(crate) struct ProcessCounters {
     run_ticks: u64,
     major_faults: u64,
     resident_bytes: u64,
-    cores_allowed: Option<u32>,
+    /// All that one of its threads may use; empty where that cannot be read.
+    cores: BTreeSet<u32>,
     written_bytes: Option<u64>,
     open_files: Option<u64>,
     open_files_max: Option<u64>,
     /// Socket inodes; `None` where its descriptors are hidden.
     pub(crate) inodes: Option<BTreeSet<u64>>,
+    /// Its network namespace; `None` where that is hidden.
+    pub(crate) namespace: Option<String>,
     /// The kernel has no `schedstat`: run time comes from ticks and there is no wait.
     pub(crate) without_schedstat: bool,
 }
@@ -64,21 +67,26 @@ impl ProcessCounters {
             resident_bytes: read.resident_pages * rustix::param::page_size() as u64,
             ..Self::default()
         };
+        let mut masks = BTreeSet::new();
         for tid in tids.into_iter().take(THREADS_MAX) {
-            if let Some((thread, exact)) = thread(proc, pid, tid) {
-                counters.without_schedstat |= !exact;
-                counters.threads.insert(tid, thread);
+            if let Some(read) = thread(proc, pid, tid) {
+                counters.without_schedstat |= !read.is_exact;
+                counters.threads.insert(tid, read.counters);
+                masks.extend(read.cores);
             }
         }
+        // Nearly always the same for all threads; one that is pinned alone says nothing of the others.
+        let cores = masks.iter().filter_map(|mask| core_numbers(mask));
+        counters.cores = cores.flatten().collect();
         counters.read_optional(proc, pid);
         Some(counters)
     }
 
     fn read_optional(&mut self, proc: &ProcFs, pid: u32) {
         let text = |file: &str| proc.process_file(pid, file).unwrap_or_default();
-        self.cores_allowed = field(&text("status"), "Cpus_allowed_list").and_then(core_count);
         self.written_bytes = number_field(&text("io"), "write_bytes");
         self.open_files_max = open_files_max(&text("limits"));
+        self.namespace = proc.link(&pid.to_string(), "ns/net");
         if let Ok((links, count)) = proc.links(pid, LINKS_MAX) {
             self.open_files = Some(count);
             self.inodes = Some(links.iter().filter_map(|link| socket_inode(link)).collect());
@@ -95,9 +103,12 @@ impl ProcessCounters {
         let none = ThreadCounters::default();
         let mut threads = Vec::new();
         let (mut voluntary, mut involuntary) = (0, 0);
+        // One that was not read then may be one of those above the bound: what it did before is not of this interval.
+        let is_cut = earlier.threads_count as usize > THREADS_MAX;
         for (tid, now) in &self.threads {
             // A thread born in the interval has done all it did within it.
-            let then = earlier.threads.get(tid).unwrap_or(&none);
+            let unread = if is_cut { now } else { &none };
+            let then = earlier.threads.get(tid).unwrap_or(unread);
             voluntary += now.voluntary.saturating_sub(then.voluntary);
             involuntary += now.involuntary.saturating_sub(then.involuntary);
             threads.push(ThreadSample {
@@ -115,9 +126,8 @@ impl ProcessCounters {
         ProcessSample {
             pid,
             name: self.name.clone(),
-            cores_allowed: self
-                .cores_allowed
-                .map_or(cores, |allowed| allowed.min(cores)),
+            cores_allowed: self.cores_allowed(cores),
+            cores_named: self.cores_named(cores),
             threads,
             others,
             threads_count: self.threads_count,
@@ -133,7 +143,23 @@ impl ProcessCounters {
                 .map(|(now, then)| now.saturating_sub(then)),
             threads_by_state: BTreeMap::new(),
             connections_out: None,
+            connections_unnamed: 0,
         }
+    }
+
+    fn cores_allowed(&self, of_host: u32) -> u32 {
+        match self.cores.len() as u32 {
+            0 => of_host,
+            allowed => allowed.min(of_host),
+        }
+    }
+
+    /// Which they are; none where it may use all.
+    fn cores_named(&self, of_host: u32) -> Vec<u32> {
+        if self.cores.len() >= of_host as usize {
+            return Vec::new();
+        }
+        self.cores.iter().copied().collect()
     }
 
     /// Run time of threads that ended in the interval: in the process's ticks, in no thread's count.
@@ -150,7 +176,7 @@ impl ProcessCounters {
     }
 }
 
-fn tick_ns() -> u64 {
+pub(crate) fn tick_ns() -> u64 {
     1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
@@ -163,8 +189,15 @@ fn sum(threads: &[ThreadSample]) -> ThreadSample {
     sum
 }
 
-/// Counters of one thread, and whether they are exact.
-fn thread(proc: &ProcFs, pid: u32, tid: u32) -> Option<(ThreadCounters, bool)> {
+struct ThreadRead {
+    counters: ThreadCounters,
+    /// Of the scheduler's own count, and not of ticks.
+    is_exact: bool,
+    /// The cores that it may use, as the kernel lists them.
+    cores: Option<String>,
+}
+
+fn thread(proc: &ProcFs, pid: u32, tid: u32) -> Option<ThreadRead> {
     let file = |name: &str| proc.process_file(pid, &format!("task/{tid}/{name}"));
     let read = stat(&file("stat").ok()?)?;
     let exact = file("schedstat").ok().and_then(|text| schedstat(&text));
@@ -178,7 +211,11 @@ fn thread(proc: &ProcFs, pid: u32, tid: u32) -> Option<(ThreadCounters, bool)> {
         voluntary: switches("voluntary_ctxt_switches"),
         involuntary: switches("nonvoluntary_ctxt_switches"),
     };
-    Some((counters, exact.is_some()))
+    Some(ThreadRead {
+        counters,
+        is_exact: exact.is_some(),
+        cores: field(&status, "Cpus_allowed_list").map(str::to_owned),
+    })
 }
 
 /// Looks at what the threads of a process are doing, gathered over an interval.

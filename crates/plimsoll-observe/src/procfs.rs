@@ -27,6 +27,12 @@ impl ProcFs {
         self.read(&format!("{pid}/{file}"))
     }
 
+    /// Where a link of a process points, such as the namespace `ns/net`; `self` is this process.
+    pub(crate) fn link(&self, process: &str, name: &str) -> Option<String> {
+        let link = fs::read_link(self.root.join(process).join(name)).ok()?;
+        Some(link.to_string_lossy().into_owned())
+    }
+
     /// The numeric entries of a folder: processes of `/proc`, threads of `PID/task`.
     pub(crate) fn numbers(&self, folder: &str) -> io::Result<Vec<u32>> {
         let entries = fs::read_dir(self.root.join(folder))?;

@@ -298,10 +298,12 @@ impl Sampler {
                         let reason = format!("{} series more than are kept", scrape.left_out_count);
                         batch.absent(tier, "metrics series", reason);
                     }
-                    if let Some(earlier) = &scraper.earlier {
-                        batch.see(tier, Seen::Metrics(metrics_since(&scrape, earlier)));
+                    if let Some((at, earlier)) = &scraper.earlier {
+                        let length = batch.at_ns - *at;
+                        let sample = metrics_since(&scrape, earlier);
+                        batch.see_over(length, tier, Seen::Metrics(sample));
                     }
-                    scraper.earlier = Some(scrape);
+                    scraper.earlier = Some((batch.at_ns, scrape));
                 }
                 Answer::Failed(reason) => batch.absent(tier, "metrics", reason),
                 Answer::Pending if batch.is_first => {}

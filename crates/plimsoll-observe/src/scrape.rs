@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
 use plimsoll_core::Nanos;
 use plimsoll_core::test::Request;
@@ -24,7 +24,9 @@ pub(crate) struct Scraper {
     pub(crate) url: Target,
     requests: SyncSender<()>,
     answers: Receiver<Result<Scrape, String>>,
-    pub(crate) earlier: Option<Scrape>,
+    is_asked: bool,
+    /// The last answer, and when it was taken: an answer that is late counts over more than one interval.
+    pub(crate) earlier: Option<(Nanos, Scrape)>,
 }
 
 /// What came back since the last question.
@@ -55,11 +57,12 @@ impl Scraper {
             url,
             requests,
             answers,
+            is_asked: false,
             earlier: None,
         })
     }
 
-    /// Takes the last answer, if it came, and asks again.
+    /// Takes the answer, if it came, and asks again then: a question before that would be answered at once after it.
     pub(crate) fn exchange(&mut self) -> Answer {
         let answer = match self.answers.try_recv() {
             Ok(Ok(scrape)) => Answer::Fresh(scrape),
@@ -67,10 +70,11 @@ impl Scraper {
             Err(TryRecvError::Empty) => Answer::Pending,
             Err(TryRecvError::Disconnected) => Answer::Failed("the scraper ended".to_owned()),
         };
-        match self.requests.try_send(()) {
-            // Full: the question before is still open; one at a time.
-            Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => answer,
+        if !self.is_asked || !matches!(answer, Answer::Pending) {
+            // It fails where the thread ended, which the next answer says.
+            self.is_asked = self.requests.try_send(()).is_ok();
         }
+        answer
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Traffic {
 /// Established connections with what passed through them. Needs no rights, but netlink and a kernel of 2016 (4.6) or later.
 pub(crate) fn traffic() -> io::Result<Vec<(Socket, Traffic)>> {
     let mut found = Vec::new();
-    dump(ESTABLISHED, 0, TRAFFIC, &mut |body| {
+    dump(1 << ESTABLISHED, 0, TRAFFIC, &mut |body| {
         found.extend(diag(body).zip(attribute(body, INFO).and_then(tcp_info)));
     })?;
     Ok(found)
@@ -64,14 +64,29 @@ pub(crate) fn sockets(proc: &ProcFs, state: u8, port: u16) -> io::Result<Vec<Soc
     }
 }
 
+/// Sockets that begin or end a connection, and that a process may hold meanwhile: a server holds one whose client has
+/// closed until it comes to read that.
+pub(crate) fn passing(proc: &ProcFs) -> io::Result<Vec<Socket>> {
+    // SYN_SENT, FIN_WAIT1, FIN_WAIT2, CLOSE, CLOSE_WAIT, LAST_ACK, CLOSING (`net/tcp_states.h`); of the other states no
+    // process has a descriptor.
+    const STATES: [u8; 7] = [2, 4, 5, 7, 8, 9, 11];
+    let states = STATES.iter().fold(0, |mask, state| mask | 1 << state);
+    by_netlink_of(states, 0).or_else(|_| by_files_of(proc, states, 0))
+}
+
 fn by_files(proc: &ProcFs, state: u8, port: u16) -> io::Result<Vec<Socket>> {
+    by_files_of(proc, 1 << state, port)
+}
+
+fn by_files_of(proc: &ProcFs, states: u32, port: u16) -> io::Result<Vec<Socket>> {
     let mut text = proc.read("net/tcp")?;
     text.push_str(&proc.read("net/tcp6").unwrap_or_default());
+    let is_wanted = |state: u8| 1_u32.checked_shl(state.into()).unwrap_or(0) & states != 0;
     let lines = text.lines().filter_map(tcp_line);
     Ok(lines
-        .filter(|line| line.state == state && (port == 0 || line.local_port == port))
+        .filter(|line| is_wanted(line.state) && (port == 0 || line.local_port == port))
         .map(|line| Socket {
-            state,
+            state: line.state,
             local_port: line.local_port,
             remote_port: line.remote_port,
             queue: line.receive_queue,
@@ -83,13 +98,17 @@ fn by_files(proc: &ProcFs, state: u8, port: u16) -> io::Result<Vec<Socket>> {
 }
 
 fn by_netlink(state: u8, port: u16) -> io::Result<Vec<Socket>> {
+    by_netlink_of(1 << state, port)
+}
+
+fn by_netlink_of(states: u32, port: u16) -> io::Result<Vec<Socket>> {
     let mut sockets = Vec::new();
-    dump(state, port, 0, &mut |body| sockets.extend(diag(body)))?;
+    dump(states, port, 0, &mut |body| sockets.extend(diag(body)))?;
     Ok(sockets)
 }
 
-/// Gives every message about a socket of either family to `each`.
-fn dump(state: u8, port: u16, extensions: u8, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+/// Gives every message about a socket of either family to `each`; `states` has a bit for each that is wanted.
+fn dump(states: u32, port: u16, extensions: u8, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     for family in [AddressFamily::INET, AddressFamily::INET6] {
         let socket = socket_with(
             AddressFamily::NETLINK,
@@ -97,7 +116,7 @@ fn dump(state: u8, port: u16, extensions: u8, each: &mut dyn FnMut(&[u8])) -> io
             SocketFlags::CLOEXEC,
             Some(netlink::SOCK_DIAG),
         )?;
-        let request = request(family.as_raw() as u8, state, port, extensions);
+        let request = request(family.as_raw() as u8, states, port, extensions);
         send(&socket, &request, SendFlags::empty())?;
         receive_all(&socket, each)?;
     }
@@ -123,7 +142,7 @@ const TRAFFIC: u8 = 1 << (INFO - 1);
     clippy::host_endian_bytes,
     reason = "netlink speaks the host's byte order"
 )]
-fn request(family: u8, state: u8, port: u16, extensions: u8) -> [u8; REQUEST] {
+fn request(family: u8, states: u32, port: u16, extensions: u8) -> [u8; REQUEST] {
     const TCP: u8 = 6;
     let mut bytes = [0; REQUEST];
     let mut put = |at: usize, field: &[u8]| {
@@ -136,7 +155,7 @@ fn request(family: u8, state: u8, port: u16, extensions: u8) -> [u8; REQUEST] {
     put(6, &REQUEST_DUMP.to_ne_bytes());
     put(8, &1u32.to_ne_bytes());
     put(HEADER, &[family, TCP, extensions, 0]);
-    put(HEADER + 4, &(1u32 << state).to_ne_bytes());
+    put(HEADER + 4, &states.to_ne_bytes());
     put(HEADER + 8, &port.to_be_bytes());
     // No particular socket: both cookie words all ones.
     put(HEADER + 48, &[0xFF; 8]);

@@ -2,22 +2,73 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::parse::unix_line;
 use crate::procfs::ProcFs;
-use crate::socket::{ESTABLISHED, LISTEN, Socket, sockets};
+use crate::socket::{ESTABLISHED, LISTEN, Socket, passing, sockets};
 
 /// Read once per sample and shared by all tiers.
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
     listening: Vec<Socket>,
     established: Vec<Socket>,
+    /// Unix sockets that are connected to one that listens, by inode.
+    unix_out: BTreeSet<u64>,
+    /// Inodes of all TCP and Unix sockets, in order; `None` where a table could not be read.
+    known: Option<Vec<u64>>,
+    /// The network namespace that all of this is of.
+    namespace: Option<String>,
 }
 
 impl Sockets {
     pub(crate) fn read(proc: &ProcFs) -> Self {
+        let listening = sockets(proc, LISTEN, 0);
+        let established = sockets(proc, ESTABLISHED, 0);
+        let unix = proc.read("net/unix").unwrap_or_default();
+        let unix = || unix.lines().filter_map(unix_line);
+        let known = match (&listening, &established, passing(proc)) {
+            (Ok(listening), Ok(established), Ok(passing)) if unix().next().is_some() => {
+                let tcp = listening.iter().chain(established).chain(&passing);
+                let tcp = tcp.map(|socket| socket.inode);
+                let mut known: Vec<u64> = tcp.chain(unix().map(|line| line.inode)).collect();
+                known.sort_unstable();
+                Some(known)
+            }
+            _ => None,
+        };
         Self {
-            listening: sockets(proc, LISTEN, 0).unwrap_or_default(),
-            established: sockets(proc, ESTABLISHED, 0).unwrap_or_default(),
+            unix_out: unix()
+                .filter(|line| line.is_out)
+                .map(|line| line.inode)
+                .collect(),
+            known,
+            namespace: proc.link("self", "ns/net"),
+            listening: listening.unwrap_or_default(),
+            established: established.unwrap_or_default(),
         }
+    }
+
+    /// Its sockets are in the tables of another network namespace: nothing can be said of whom it calls.
+    pub(crate) fn are_not_of(&self, namespace: Option<&str>) -> bool {
+        let own = self.namespace.as_deref();
+        own.zip(namespace).is_some_and(|(own, its)| own != its)
+    }
+
+    /// Connections of these descriptors to somebody whom no port names: over Unix sockets, and sockets of another namespace
+    /// that were handed over (a container's port is forwarded so). Of the latter those that `earlier` had, too: what was
+    /// opened after the tables were read is in none of them.
+    pub(crate) fn unnamed_of(
+        &self,
+        inodes: &BTreeSet<u64>,
+        earlier: Option<&BTreeSet<u64>>,
+    ) -> u32 {
+        let is_foreign = |inode: &u64| {
+            let known = self.known.as_ref();
+            let is_unknown = known.is_some_and(|known| known.binary_search(inode).is_err());
+            is_unknown && earlier.is_some_and(|earlier| earlier.contains(inode))
+        };
+        let unnamed = inodes.iter();
+        let unnamed = unnamed.filter(|inode| self.unix_out.contains(inode) || is_foreign(inode));
+        unnamed.count() as u32
     }
 
     pub(crate) fn listening_on(&self, port: u16) -> impl Iterator<Item = &Socket> {
@@ -101,6 +152,9 @@ mod tests {
                 socket(ESTABLISHED, 5432, 41_000, 20),
                 socket(ESTABLISHED, 42_000, 443, 12),
             ],
+            unix_out: BTreeSet::from([30]),
+            known: Some(vec![0, 1, 2, 10, 11, 12, 20, 30, 31]),
+            namespace: Some("net:[1]".to_owned()),
         }
     }
 
@@ -123,5 +177,24 @@ mod tests {
     fn a_process_that_calls_itself_has_no_tier_behind_it() {
         let both = BTreeSet::from([1, 2, 10, 11, 20]);
         assert_eq!(table().local_ports_of(&both), BTreeSet::new());
+    }
+
+    #[test]
+    fn connections_that_no_port_names() {
+        let table = table();
+        let held = BTreeSet::from([1, 10, 11, 30, 31, 99]);
+        assert_eq!(table.unnamed_of(&held, None), 1, "the Unix socket");
+        assert_eq!(
+            table.unnamed_of(&held, Some(&held)),
+            2,
+            "and one of nobody here"
+        );
+        let unread = Sockets {
+            known: None,
+            ..self::table()
+        };
+        assert_eq!(unread.unnamed_of(&held, Some(&held)), 1);
+        assert!(table.are_not_of(Some("net:[2]")));
+        assert!(!table.are_not_of(Some("net:[1]")) && !table.are_not_of(None));
     }
 }

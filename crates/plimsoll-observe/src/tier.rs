@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_core::record::{ListenerSample, Seen};
+use plimsoll_core::Nanos;
+use plimsoll_core::record::{ListenerSample, ProcessSample, Seen};
 
 use crate::batch::Batch;
 use crate::cgroup::CgroupCounters;
 use crate::discover::{listeners, named, with_descendants};
-use crate::parse::socket_inode;
-use crate::process::{Looks, ProcessCounters};
+use crate::parse::{Stat, socket_inode, stat};
+use crate::process::{Looks, ProcessCounters, tick_ns};
 use crate::procfs::ProcFs;
 use crate::socket::Socket;
 use crate::table::Sockets;
@@ -16,6 +17,7 @@ use crate::waiting::Waits;
 
 /// Looking for new processes reads every process's descriptors: not in every sample.
 const SEARCH_EVERY: u32 = 10;
+/// Of more, only what they ran is read.
 const PROCESSES_MAX: usize = 64;
 /// A listener is opened early and has a low number.
 const LINKS_MAX: usize = 4096;
@@ -41,6 +43,8 @@ pub(crate) struct Tier {
     name: String,
     roots: Vec<Roots>,
     processes: BTreeMap<u32, Tracked>,
+    /// Those above the bound, as they were last seen.
+    rest: BTreeMap<u32, Option<Stat>>,
     cgroups: BTreeMap<String, CgroupCounters>,
     /// Processes that a watch gave to another tier.
     foreign: BTreeSet<u32>,
@@ -55,6 +59,7 @@ impl Tier {
             name,
             roots: vec![roots],
             processes: BTreeMap::new(),
+            rest: BTreeMap::new(),
             cgroups: BTreeMap::new(),
             foreign: BTreeSet::new(),
             until_search: 0,
@@ -67,7 +72,7 @@ impl Tier {
     }
 
     pub(crate) fn pids(&self) -> impl Iterator<Item = u32> + '_ {
-        self.processes.keys().copied()
+        self.processes.keys().chain(self.rest.keys()).copied()
     }
 
     pub(crate) fn listening(&self) -> impl Iterator<Item = u16> + '_ {
@@ -117,6 +122,7 @@ impl Tier {
                 self.see_process(pid, now, cores, sockets, batch);
             }
         }
+        self.see_rest(proc, batch);
         self.sample_cgroups(proc, batch);
         self.sample_listeners(sockets, &inodes, waits, batch);
         behind.extend(sockets.local_ports_of(&inodes));
@@ -142,11 +148,19 @@ impl Tier {
         }
         let (family, behind) = self.without_other_tiers(proc, sockets, &roots);
         if family.len() > PROCESSES_MAX {
-            let reason = format!("{} processes; {PROCESSES_MAX} are sampled", family.len());
+            let reason = format!(
+                "{} processes; {PROCESSES_MAX} are looked at, of the others only what they ran",
+                family.len()
+            );
             batch.absent(&self.name, "some processes", reason);
         }
-        for pid in family.into_iter().take(PROCESSES_MAX) {
-            self.processes.entry(pid).or_default();
+        let mut rest = std::mem::take(&mut self.rest);
+        for pid in family {
+            if self.processes.contains_key(&pid) || self.processes.len() < PROCESSES_MAX {
+                self.processes.entry(pid).or_default();
+            } else {
+                self.rest.insert(pid, rest.remove(&pid).flatten());
+            }
         }
         behind
     }
@@ -233,10 +247,50 @@ impl Tier {
         if let Some(earlier) = earlier {
             let mut sample = now.since(&earlier, pid, cores);
             sample.threads_by_state = states;
-            sample.connections_out = now.inodes.as_ref().map(|mine| sockets.out_of(mine));
+            if sockets.are_not_of(now.namespace.as_deref()) {
+                let reason = format!(
+                    "process {pid} is in another network namespace (a container): whom it calls is not seen"
+                );
+                batch.absent(&self.name, "connections", reason);
+            } else if let Some(mine) = &now.inodes {
+                sample.connections_out = Some(sockets.out_of(mine));
+                sample.connections_unnamed = sockets.unnamed_of(mine, earlier.inodes.as_ref());
+            }
             batch.see(&self.name, Seen::Process(sample));
         }
         tracked.earlier = Some(now);
+    }
+
+    /// What the processes above the bound ran, as one. Workers of a tier are alike: whom they call the others tell.
+    fn see_rest(&mut self, proc: &ProcFs, batch: &mut Batch) {
+        let Some(pid) = self.rest.keys().next().copied() else {
+            return;
+        };
+        let mut sum = ProcessSample {
+            pid,
+            name: format!("{} more processes", self.rest.len()),
+            connections_out: Some(BTreeMap::new()),
+            ..ProcessSample::default()
+        };
+        self.rest.retain(|pid, before| {
+            let text = proc.process_file(*pid, "stat").ok();
+            let read = text.and_then(|text| stat(&text));
+            let Some(now) = read.filter(|now| !matches!(now.state, 'Z' | 'X')) else {
+                return false;
+            };
+            let began = |before: &&Stat| before.start_ticks == now.start_ticks;
+            if let Some(before) = before.as_ref().filter(began) {
+                let ticks = now.run_ticks.saturating_sub(before.run_ticks);
+                sum.others.run_ns += Nanos(ticks.saturating_mul(tick_ns()));
+                sum.major_faults += now.major_faults.saturating_sub(before.major_faults);
+            }
+            sum.resident_bytes += now.resident_pages * rustix::param::page_size() as u64;
+            // One at least.
+            sum.threads_count += 1;
+            *before = Some(now);
+            true
+        });
+        batch.see(&self.name, Seen::Process(sum));
     }
 
     /// One sample per distinct group: workers of a tier usually share theirs.
@@ -302,3 +356,6 @@ fn inodes_of(proc: &ProcFs, pid: u32) -> BTreeSet<u64> {
     let links = links.unwrap_or_default();
     links.iter().filter_map(|link| socket_inode(link)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -119,3 +119,28 @@ fn a_failure_of_its_own_stays_one() {
         "nearly all are late, also those that met no wait",
     );
 }
+
+/// Of more than sixteen threads the rest is a sum: what it ran is the service's own all the same.
+#[test]
+fn a_service_that_fills_the_machine_with_many_threads_is_in_its_own_way() {
+    let held_up = |others_ms: u64| {
+        let mut record = late(100);
+        seen(&mut record, (100, 450), 0.25, 0);
+        for observation in &mut record.observations {
+            match &mut observation.seen {
+                Seen::Process(process) => {
+                    let thread = process.threads.remove(0);
+                    process.threads = vec![thread; 16];
+                    process.others.run_ns = Nanos::from_millis(others_ms);
+                }
+                Seen::Host(host) => host.cores = 8,
+                _ => {}
+            }
+        }
+        summary::of_run(&record).objectives.remove(0)
+    };
+    let result = held_up(4_800);
+    assert_eq!(result.judgement, Judgement::Fail);
+    assert_eq!(result.held_up, None);
+    assert_eq!(held_up(0).judgement, Judgement::Inconclusive);
+}

@@ -450,7 +450,9 @@ fn host_facts(ticks: &[&Tick]) -> HostFacts {
         steal: middle(&|_, host| Some(host.steal_ratio)),
         neighbour: neighbours::busiest(hosts.iter().map(|(_, host)| *host)),
         drops_per_s: middle(&|tick, host| {
-            Some((host.listen_drops + host.listen_overflows) as f64 / tick.seconds)
+            // The kernel counts each overflow as a drop, too.
+            let drops = host.listen_drops.max(host.listen_overflows);
+            Some(drops as f64 / tick.seconds)
         }),
         retransmits_per_answer: middle(&|tick, host| {
             (tick.answers >= 1.0).then(|| host.retransmits as f64 / tick.answers)

@@ -70,14 +70,11 @@ fn pool(case: &Case, tier: &Tier) -> Option<Resource> {
     // Held seconds per request from the levels below, by Little's law.
     let demand = case.demand(&|tick| {
         let at = tick.tiers.get(tier.name.as_str())?;
-        let values = at.metrics.iter().flat_map(|sample| &sample.values);
-        let in_use = values
-            .filter(|(name, _)| {
-                crate::facts::gauges::recognise(name)
-                    .is_some_and(|(gauge, _)| gauge == Gauge::PoolInUse)
-            })
-            .map(|(_, value)| value * tick.seconds);
-        in_use.reduce(|a, b| a + b)
+        let each = at.metrics.iter();
+        let in_use = each.filter_map(|scraped| tier.gauges.in_use(scraped.values));
+        in_use
+            .map(|count| count * tick.seconds)
+            .reduce(|a, b| a + b)
     });
     Some(Resource {
         tier: tier.name.clone(),

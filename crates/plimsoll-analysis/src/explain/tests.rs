@@ -7,6 +7,7 @@ mod concurrency;
 mod contradictions;
 mod guarded;
 mod neighbours;
+mod several;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

@@ -1,10 +1,13 @@
 //! Recognises well-known gauges by what their names say, whatever library exports them.
 
+pub(crate) mod pools;
+
 use std::collections::BTreeMap;
 
-use plimsoll_core::statistics::median;
+use plimsoll_core::statistics::{median, ratio};
 
-use super::tick::Tick;
+use self::pools::Pools;
+use super::tick::{Scraped, Tick};
 
 /// What a series measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +68,8 @@ pub(crate) fn recognise(series: &str) -> Option<(Gauge, f64)> {
 
 fn pool(name: &str, of_time: bool) -> Option<Gauge> {
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    if name.contains("timeout") {
+    // Pools of threads and of memory have the same words, and no connections.
+    if has(&["timeout", "thread", "executor", "memory", "bytes", "buffer"]) {
         return None;
     }
     if name.ends_with("_total") {
@@ -99,45 +103,38 @@ pub(crate) struct Gauges {
     pub(crate) pool_full: f64,
     pub(crate) pool_waited: f64,
     pub(crate) ticks: usize,
+    /// The pool that these are of, where names tell several apart.
+    family: Option<String>,
 }
 
 impl Gauges {
     pub(crate) fn value(&self, gauge: Gauge) -> Option<f64> {
         self.values.get(&gauge).copied()
     }
+
+    /// Connections of its pool in use by other samples.
+    pub(crate) fn in_use(&self, values: &BTreeMap<String, f64>) -> Option<f64> {
+        let pool = pools::of(values).chosen(self.family.as_deref());
+        pool.get(&Gauge::PoolInUse).copied()
+    }
 }
 
 pub(crate) fn gauges(ticks: &[&Tick], tier: &str) -> Gauges {
+    let scraped = ticks.iter().filter_map(|tick| tick.tiers.get(tier));
+    let scraped: Vec<&Scraped> = scraped.flat_map(|at| &at.metrics).collect();
+    let pools: Vec<Pools> = scraped.iter().map(|one| pools::of(one.values)).collect();
+    let family = pools::fullest(&pools);
     let mut all: BTreeMap<Gauge, Vec<f64>> = BTreeMap::new();
-    let (mut full, mut waited, mut count) = (0, 0, 0);
-    for tick in ticks {
-        let Some(at) = tick.tiers.get(tier) else {
-            continue;
-        };
-        for metrics in &at.metrics {
-            let one = gauges_of_sample(&metrics.values, tick.seconds);
-            count += 1;
-            let at = |gauge| one.get(&gauge).copied();
-            let size = at(Gauge::PoolMax).or_else(|| {
-                let (used, idle) = (at(Gauge::PoolInUse)?, at(Gauge::PoolIdle)?);
-                Some(used + idle)
-            });
-            if let (Some(used), Some(size)) = (at(Gauge::PoolInUse), size) {
-                full += usize::from(size > 0.0 && used >= 0.98 * size);
-            }
-            waited += usize::from(at(Gauge::PoolWaiters).is_some_and(|n| n > 0.0));
-            for (gauge, value) in one {
-                all.entry(gauge).or_default().push(value);
-            }
+    let (mut full, mut waited) = (0, 0);
+    for (one, pools) in scraped.iter().zip(&pools) {
+        let pool = pools.chosen(family.as_deref());
+        full += usize::from(pools::is_full(&pool));
+        waited += usize::from(pools::is_waited_for(&pool));
+        for (gauge, value) in pool.into_iter().chain(beside_pools(one)) {
+            all.entry(gauge).or_default().push(value);
         }
     }
-    let share = |part: usize| {
-        if count > 0 {
-            part as f64 / count as f64
-        } else {
-            0.0
-        }
-    };
+    let share = |part: usize| ratio(part as f64, scraped.len() as f64);
     Gauges {
         values: all
             .into_iter()
@@ -145,38 +142,30 @@ pub(crate) fn gauges(ticks: &[&Tick], tier: &str) -> Gauges {
             .collect(),
         pool_full: share(full),
         pool_waited: share(waited),
-        ticks: count,
+        ticks: scraped.len(),
+        family,
     }
 }
 
-/// Series of one meaning are added: one per database, shard or worker. Lags are not: the worst counts.
-fn gauges_of_sample(values: &BTreeMap<String, f64>, seconds: f64) -> BTreeMap<Gauge, f64> {
+/// Counters and lags: of several the worst counts.
+fn beside_pools(scraped: &Scraped) -> BTreeMap<Gauge, f64> {
     let mut found: BTreeMap<Gauge, f64> = BTreeMap::new();
-    let mut counters: BTreeMap<Gauge, f64> = BTreeMap::new();
-    for (series, value) in values {
+    for (series, value) in scraped.values {
         let Some((gauge, scale)) = recognise(series) else {
             continue;
         };
-        let value = value * scale;
-        match gauge {
-            Gauge::LoopLagSeconds | Gauge::LoopUtilisation => {
-                let worst = found.entry(gauge).or_insert(value);
-                *worst = worst.max(value);
-            }
+        let value = match gauge {
+            Gauge::LoopLagSeconds | Gauge::LoopUtilisation => value * scale,
             // A collector may export the same seconds as a summary and as a counter.
             Gauge::GcSeconds
             | Gauge::FsyncSeconds
             | Gauge::LockWaitSeconds
-            | Gauge::PoolWaitSeconds => {
-                let most = counters.entry(gauge).or_insert(0.0);
-                *most = most.max(value / seconds);
-            }
-            Gauge::PoolInUse | Gauge::PoolMax | Gauge::PoolIdle | Gauge::PoolWaiters => {
-                *found.entry(gauge).or_insert(0.0) += value;
-            }
-        }
+            | Gauge::PoolWaitSeconds => ratio(value * scale, scraped.seconds),
+            Gauge::PoolInUse | Gauge::PoolMax | Gauge::PoolIdle | Gauge::PoolWaiters => continue,
+        };
+        let worst = found.entry(gauge).or_insert(value);
+        *worst = worst.max(value);
     }
-    found.extend(counters);
     found
 }
 
@@ -216,6 +205,13 @@ mod tests {
                 "wal_fsync_duration_seconds_sum_total",
                 Some(Gauge::FsyncSeconds),
             ),
+            ("jdbc_connections_active", Some(Gauge::PoolInUse)),
+            ("executor_pool_max_threads", None),
+            ("executor_pool_size_threads", None),
+            ("jvm_threads_pool_active", None),
+            ("jvm_memory_pool_bytes_used{pool=\"CodeCache\"}", None),
+            ("jvm_memory_pool_bytes_max", None),
+            ("jvm_buffer_pool_used_buffers", None),
             ("http_requests_total", None),
             ("magic_total", None),
         ] {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_core::Nanos;
 use plimsoll_core::record::{
-    CgroupSample, HostSample, ListenerSample, MetricsSample, Observation, ProcessSample,
-    ProxySample, Record, Seen, ThreadState, WaitSample,
+    CgroupSample, HostSample, ListenerSample, Observation, ProcessSample, ProxySample, Record,
+    Seen, ThreadState, WaitSample,
 };
 use plimsoll_core::statistics::{median, ratio};
 
@@ -21,7 +21,14 @@ pub(crate) struct TierTick<'a> {
     pub(crate) cgroups: Vec<&'a CgroupSample>,
     pub(crate) listeners: Vec<&'a ListenerSample>,
     pub(crate) proxies: Vec<&'a ProxySample>,
-    pub(crate) metrics: Vec<&'a MetricsSample>,
+    pub(crate) metrics: Vec<Scraped<'a>>,
+}
+
+/// What an endpoint said, and the time since it last did: its counters grew over that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scraped<'a> {
+    pub(crate) values: &'a BTreeMap<String, f64>,
+    pub(crate) seconds: f64,
 }
 
 /// One interval of sampling that lies within a level.
@@ -52,14 +59,15 @@ pub(crate) fn ticks<'a>(record: &'a Record, levels: &[Level]) -> Vec<Tick<'a>> {
 }
 
 fn tick<'a>(together: &[&'a Observation], levels: &[Level]) -> Option<Tick<'a>> {
-    let first = together.first()?;
-    let (start, end) = (first.at_ns - first.length_ns, first.at_ns);
+    // An endpoint that answered late has a longer time behind it than what was read beside it.
+    let shortest = together.iter().min_by_key(|seen| seen.length_ns)?;
+    let (start, end) = (shortest.at_ns - shortest.length_ns, shortest.at_ns);
     let inside = |level: &Level| {
         let overlap = level.end.min(end) - level.start.max(start);
-        2 * overlap.0 >= first.length_ns.0
+        2 * overlap.0 >= shortest.length_ns.0
     };
     let index = levels.iter().position(inside)?;
-    let seconds = first.length_ns.as_secs_f64();
+    let seconds = shortest.length_ns.as_secs_f64();
     if seconds <= 0.0 {
         return None;
     }
@@ -80,7 +88,10 @@ fn tick<'a>(together: &[&'a Observation], levels: &[Level]) -> Option<Tick<'a>> 
             Seen::Cgroup(sample) => tier.or_default().cgroups.push(sample),
             Seen::Listener(sample) => tier.or_default().listeners.push(sample),
             Seen::Proxy(sample) => tier.or_default().proxies.push(sample),
-            Seen::Metrics(sample) => tier.or_default().metrics.push(sample),
+            Seen::Metrics(sample) => tier.or_default().metrics.push(Scraped {
+                values: &sample.values,
+                seconds: observation.length_ns.as_secs_f64(),
+            }),
         }
     }
     Some(tick)
@@ -143,6 +154,8 @@ pub(crate) struct TierFacts {
     pub(crate) waits: Option<WaitSample>,
     /// Outgoing connections by remote port; `None` where descriptors are hidden.
     pub(crate) out: Option<BTreeMap<u16, f64>>,
+    /// Connections to somebody whom no port names.
+    pub(crate) unnamed: f64,
     pub(crate) proxy: Option<ProxySample>,
 }
 
@@ -218,11 +231,9 @@ pub(crate) fn tier_facts(ticks: &[&Tick], tier: &str) -> TierFacts {
             Some(sum(at, &run_seconds) / tick.seconds * stolen_per_run(tick))
         })
         .unwrap_or(0.0),
-        cores: per_tick(&|_, at| {
-            let allowed = at.processes.iter().map(|p| f64::from(p.cores_allowed));
-            allowed.reduce(f64::max)
-        })
-        .unwrap_or(0.0),
+        cores: per_tick(&|_, at| Some(cores(at))).unwrap_or(0.0),
+        unnamed: per_tick(&|_, at| Some(sum(at, &|p| f64::from(p.connections_unnamed))))
+            .unwrap_or(0.0),
         switches: per_tick(&|tick, at| {
             let switches = sum(at, &|p| p.voluntary_switches as f64);
             (tick.answers >= 1.0).then(|| switches / tick.answers)
@@ -257,6 +268,14 @@ pub(crate) fn tier_facts(ticks: &[&Tick], tier: &str) -> TierFacts {
     facts.waits = waits(&seen);
     add_proxy(&mut facts, &seen);
     facts
+}
+
+/// Those of the process with most, or all that are named: workers may be pinned to a core each.
+fn cores(at: &TierTick) -> f64 {
+    let allowed = at.processes.iter().map(|p| p.cores_allowed).max();
+    let named = at.processes.iter().flat_map(|p| &p.cores_named);
+    let named: BTreeSet<&u32> = named.collect();
+    f64::from(allowed.unwrap_or(0)).max(named.len() as f64)
 }
 
 fn run_seconds(process: &ProcessSample) -> f64 {
@@ -350,13 +369,28 @@ fn out(ticks: &[(&Tick, &TierTick)]) -> Option<BTreeMap<u16, f64>> {
 fn add_group(facts: &mut TierFacts, seen: &[(&&Tick, &TierTick)]) {
     let groups = || seen.iter().flat_map(|(_, at)| &at.cgroups);
     facts.has_group = groups().next().is_some();
-    facts.quota = groups().filter_map(|g| g.quota_cores).reduce(f64::min);
+    let is_old = groups().any(|g| g.quota_cores.is_some() && g.quota_path.is_none());
+    facts.quota = if is_old {
+        // Whose quota it is was not recorded: of several, nobody knows whether they add up.
+        groups().filter_map(|g| g.quota_cores).reduce(f64::min)
+    } else {
+        median(seen.iter().filter_map(|(_, at)| quota(at)).collect())
+    };
     let periods: u64 = groups().map(|g| g.periods).sum();
     let throttled: u64 = groups().map(|g| g.throttled_periods).sum();
     facts.throttled = ratio(throttled as f64, periods as f64);
     facts.memory_share = groups()
         .filter_map(|g| Some(g.memory_bytes? as f64 / g.memory_max_bytes? as f64))
         .reduce(f64::max);
+}
+
+/// Of all groups together; one that several processes share counts once.
+fn quota(at: &TierTick) -> Option<f64> {
+    let groups = at.cgroups.iter();
+    let each: BTreeMap<&str, f64> = groups
+        .filter_map(|group| Some((group.quota_path.as_deref()?, group.quota_cores?)))
+        .collect();
+    (!each.is_empty()).then(|| each.values().sum())
 }
 
 /// Of several listeners the one with most connections: an admin port beside it has few.

@@ -42,6 +42,9 @@ pub struct ProcessSample {
     pub name: String,
     /// Cores the process may use (affinity).
     pub cores_allowed: u32,
+    /// Which these are, where they are fewer than the host has: processes of a tier may share them or add to each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores_named: Vec<u32>,
     /// The busiest threads, run plus wait, at most 16; the rest is summed in `others`.
     pub threads: Vec<ThreadSample>,
     pub others: ThreadSample,
@@ -66,6 +69,9 @@ pub struct ProcessSample {
         deserialize_with = "some_by_number"
     )]
     pub connections_out: Option<BTreeMap<u16, u32>>,
+    /// Connections that it holds to somebody whom no port names: over Unix sockets, or in another network namespace.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub connections_unnamed: u32,
 }
 
 /// What a thread was found doing. Where the kernel hides the place a thread sleeps in, it is `Asleep`.
@@ -133,6 +139,9 @@ pub struct CgroupSample {
     /// Cores the quota allows; absent without a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_cores: Option<f64>,
+    /// The group that has this quota: the one at `path`, or one above it that several share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_path: Option<String>,
     pub run_ns: Nanos,
     pub throttled_periods: u64,
     pub periods: u64,
@@ -204,6 +213,11 @@ pub struct AbsentSample {
     pub reason: String,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 /// A map by number. JSON keys are text, and behind a flattened tag serde no longer turns them into
 /// numbers by itself.
 fn by_number<'de, D, V>(deserializer: D) -> Result<BTreeMap<u16, V>, D::Error>
@@ -232,6 +246,20 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What earlier versions did not write reads as nothing, and nothing is not written.
+    #[test]
+    fn figures_of_later_versions_may_be_missing() {
+        let process = serde_json::to_string(&ProcessSample::default()).unwrap();
+        let group = serde_json::to_string(&CgroupSample::default()).unwrap();
+        for name in ["cores_named", "connections_unnamed", "quota_path"] {
+            assert!(!process.contains(name) && !group.contains(name), "{name}");
+        }
+        let read: ProcessSample = serde_json::from_str(&process).unwrap();
+        assert_eq!(read, ProcessSample::default());
+        let read: CgroupSample = serde_json::from_str(&group).unwrap();
+        assert_eq!(read, CgroupSample::default());
+    }
 
     #[test]
     fn maps_by_number_survive_writing_and_reading() {

@@ -1,32 +1,7 @@
 //! Both versions of control groups in folders made for the test.
 
-use std::fs;
-use std::path::PathBuf;
-
 use super::*;
-
-/// A folder of its own per test, removed at the end.
-struct Tree(PathBuf);
-
-impl Tree {
-    fn new(name: &str, files: &[(&str, &str)]) -> Self {
-        let root = std::env::temp_dir().join(format!("plimsoll-{name}-{}", std::process::id()));
-        let tree = Self(root);
-        for (path, text) in files {
-            let path = tree.0.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            let text = text.replace("ROOT", tree.0.to_str().unwrap());
-            fs::write(path, text).unwrap();
-        }
-        tree
-    }
-}
-
-impl Drop for Tree {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).unwrap();
-    }
-}
+use crate::tree::Tree;
 
 #[test]
 fn version_1_with_a_quota() {
@@ -52,6 +27,7 @@ fn version_1_with_a_quota() {
     );
     let read = CgroupCounters::read(&ProcFs::at(tree.0.join("proc")), 7).unwrap();
     assert_eq!(read.quota_cores, Some(0.4));
+    assert_eq!(read.quota_path.as_deref(), Some("/lt/app"));
     assert_eq!(
         (read.periods, read.throttled_periods, read.throttled_ns),
         (50, 40, 9000)
@@ -90,6 +66,12 @@ fn version_2_inside_a_container_takes_the_tightest_ancestor() {
     );
     let sample = read.since(&CgroupCounters::default());
     assert_eq!(sample.throttled_ns, Nanos(4000));
+    assert_eq!(sample.path, "/box/pod/app");
+    assert_eq!(
+        sample.quota_path.as_deref(),
+        Some("/box/pod"),
+        "others may share it"
+    );
 }
 
 #[test]

@@ -38,16 +38,44 @@ fn small_files() {
     let status = "Name:\tx\nCpus_allowed_list:\t0-1,4\nvoluntary_ctxt_switches:\t335\n";
     assert_eq!(number_field(status, "voluntary_ctxt_switches"), Some(335));
     assert_eq!(
-        field(status, "Cpus_allowed_list").and_then(core_count),
-        Some(3)
+        field(status, "Cpus_allowed_list").and_then(core_numbers),
+        Some([0, 1, 4].into())
     );
-    assert_eq!(core_count("3-1"), None);
-    assert_eq!(core_count("0-4294967295"), None, "does not fit");
-    assert_eq!(core_count(""), None);
+    assert_eq!(core_numbers("0-1,8"), Some([0, 1, 8].into()));
+    assert_eq!(core_numbers("3-1"), None);
+    assert_eq!(core_numbers("0-4294967295"), None, "no such kernel");
+    assert_eq!(core_numbers(""), None);
     let limits = "Limit  Soft  Hard\nMax open files            1024                 20000                files\n";
     assert_eq!(open_files_max(limits), Some(1024));
     assert_eq!(
         open_files_max("Max open files  unlimited unlimited files"),
+        None
+    );
+}
+
+#[test]
+fn unix_sockets_by_who_asked_for_the_connection() {
+    let line = |rest: &str| {
+        unix_line(&format!(
+            "0000000000000000: 00000003 00000000 00000000 {rest}"
+        ))
+    };
+    let out = |inode, is_out| Some(UnixLine { inode, is_out });
+    assert_eq!(line("0001 03  1127"), out(1127, true));
+    assert_eq!(line("0005 03 7"), out(7, true));
+    assert_eq!(
+        line("0001 03 30448 /run/db.sock"),
+        out(30448, false),
+        "accepted"
+    );
+    assert_eq!(
+        line("0001 01 30447 /run/db.sock"),
+        out(30447, false),
+        "listens"
+    );
+    assert_eq!(line("0002 03 5"), out(5, false), "a log takes datagrams");
+    assert_eq!(
+        unix_line("Num       RefCount Protocol Flags    Type St Inode Path"),
         None
     );
 }
@@ -147,7 +175,7 @@ proptest! {
     /// Whatever a file holds, nothing panics.
     #[test]
     fn no_parser_panics(text in "\\PC{0,200}|[0-9 :()\\-,=\n]{0,200}") {
-        let _ = (stat(&text), schedstat(&text), core_count(&text), open_files_max(&text));
+        let _ = (stat(&text), schedstat(&text), core_numbers(&text), unix_line(&text), open_files_max(&text));
         let _ = (pressure_total(&text, "some"), core_ticks(&text), keyed(&text, "a"));
         let _ = (paired_counter(&text, "TcpExt", "A"), cgroup_paths(&text), cgroup_mounts(&text));
         let _ = (tcp_line(&text), socket_inode(&text), number_field(&text, ""));

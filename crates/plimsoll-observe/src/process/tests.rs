@@ -50,6 +50,54 @@ fn more_than_sixteen_threads_are_summed() {
     assert_eq!(sample.others.run_ns, Nanos(24_000));
 }
 
+/// Of more threads than are read, one that moves up among those has not done its whole life's work in this interval.
+#[test]
+fn a_thread_that_was_not_read_before_counts_from_now_on() {
+    let mut earlier = counters(&[(1, 100, 0), (2, 100, 0)], 0);
+    earlier.threads_count = 513;
+    let now = counters(&[(1, 150, 0), (3, 9_000, 70)], 0);
+    let sample = now.since(&earlier, 9, 2);
+    let shown: Vec<_> = sample.threads.iter().map(|t| (t.tid, t.run_ns.0)).collect();
+    assert_eq!(shown, [(1, 50)]);
+    assert_eq!(sample.voluntary_switches, 5);
+}
+
+#[test]
+fn cores_are_those_of_all_threads() {
+    let may_use = |cores: &[u32]| {
+        let counters = ProcessCounters {
+            cores: cores.iter().copied().collect(),
+            ..ProcessCounters::default()
+        };
+        let sample = counters.since(&ProcessCounters::default(), 9, 4);
+        (sample.cores_allowed, sample.cores_named)
+    };
+    assert_eq!(may_use(&[1, 3]), (2, vec![1, 3]));
+    assert_eq!(may_use(&[0, 1, 2, 3]), (4, vec![]), "nothing to tell");
+    assert_eq!(may_use(&[]), (4, vec![]), "not known");
+}
+
+/// The main thread is pinned, and the one that works is not.
+#[test]
+fn a_pinned_main_thread_does_not_bind_the_others() {
+    let status = |cores: &str| format!("Cpus_allowed_list:\t{cores}\n");
+    let stat = |tid: u32| crate::tree::stat(tid, 1, 0);
+    let tree = crate::tree::Tree::new(
+        "threads",
+        &[
+            ("5000001/stat", &stat(5_000_001)),
+            ("5000001/status", &status("0")),
+            ("5000001/task/5000001/stat", &stat(5_000_001)),
+            ("5000001/task/5000001/status", &status("0")),
+            ("5000001/task/5000002/stat", &stat(5_000_002)),
+            ("5000001/task/5000002/status", &status("0-2")),
+        ],
+    );
+    let read = ProcessCounters::read(&tree.proc(), 5_000_001).unwrap();
+    let sample = read.since(&ProcessCounters::default(), 5_000_001, 4);
+    assert_eq!(sample.cores_allowed, 3);
+}
+
 #[test]
 fn the_work_of_threads_that_ended_is_not_lost() {
     let tick = tick_ns();

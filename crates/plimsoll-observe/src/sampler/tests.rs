@@ -2,6 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use plimsoll_core::record::{ListenerSample, ProcessSample};
@@ -116,10 +119,7 @@ fn a_watch_renames_the_target_and_metrics_join_it() {
 
 #[test]
 fn a_process_that_ends_is_told_once() {
-    let mut child = std::process::Command::new("sleep")
-        .arg("30")
-        .spawn()
-        .unwrap();
+    let mut child = Command::new("sleep").arg("30").spawn().unwrap();
     let watches = [watch(&format!("worker=pid:{}", child.id()))];
     let mut sampler = Sampler::new(None, &watches).unwrap();
     sampler.sample(Nanos(1));
@@ -138,9 +138,9 @@ fn who_listens_on_the_same_port_of_another_address_and_has_a_name_is_another_tie
     let front = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = front.local_addr().unwrap();
     let other = TcpListener::bind(("127.0.0.2", address.port())).unwrap();
-    let mut child = std::process::Command::new("sleep")
+    let mut child = Command::new("sleep")
         .arg("30")
-        .stdin(std::os::fd::OwnedFd::from(other))
+        .stdin(OwnedFd::from(other))
         .spawn()
         .unwrap();
     let watches = [
@@ -206,4 +206,128 @@ fn a_remote_target_has_no_process() {
     sampler.sample(Nanos(1));
     let seen = sampler.sample(Nanos(2));
     assert!(processes(&seen).is_empty());
+}
+
+/// A database on a Unix socket has no port: only how many connections there are can be told.
+#[test]
+fn connections_over_unix_sockets_are_told_by_their_number() {
+    let path = std::env::temp_dir().join(format!("plimsoll-unix-{}", std::process::id()));
+    let database = UnixListener::bind(&path).unwrap();
+    let connect = || UnixStream::connect(&path).unwrap();
+    let (one, two) = (connect(), connect());
+    std::fs::remove_file(&path).unwrap();
+    let accepted = [database.accept().unwrap().0, database.accept().unwrap().0];
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let three = TcpStream::connect(tcp.local_addr().unwrap()).unwrap();
+    let sleep = |stdin: OwnedFd, stdout: OwnedFd, stderr: Stdio| {
+        let mut command = Command::new("sleep");
+        command.arg("30").stdin(stdin).stdout(stdout).stderr(stderr);
+        command.spawn().unwrap()
+    };
+    let mut service = sleep(one.into(), two.into(), OwnedFd::from(three).into());
+    let [first, second] = accepted;
+    let mut behind = sleep(first.into(), second.into(), Stdio::null());
+    let watches = [service.id(), behind.id()].map(|pid| watch(&format!("pid:{pid}")));
+    let mut sampler = Sampler::new(None, &watches).unwrap();
+    sampler.sample(Nanos(1));
+    let seen = sampler.sample(Nanos(2));
+    for child in [&mut service, &mut behind] {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let of = |pid: u32| {
+        let all = processes(&seen).into_iter();
+        let mut own = all.filter(|(_, process)| process.pid == pid);
+        own.next().unwrap().1.clone()
+    };
+    let calls = of(service.id());
+    assert_eq!(calls.connections_unnamed, 2);
+    let out: u32 = calls.connections_out.unwrap().values().sum();
+    assert_eq!(out, 1, "that over TCP");
+    assert_eq!(of(behind.id()).connections_unnamed, 0, "it was called");
+}
+
+const TARGET: &str = "PLIMSOLL_TEST_TARGET";
+
+/// A test that serves and starts the generator: the generator is its child, and no part of the tier.
+#[test]
+fn a_generator_that_the_service_started_is_not_of_its_tier() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "sampler::tests::as_a_generator", "--nocapture"])
+        .env(TARGET, port.to_string())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+/// Does its work only as the process that the test above starts.
+#[test]
+fn as_a_generator() {
+    let Ok(port) = std::env::var(TARGET) else {
+        return;
+    };
+    let address = format!("127.0.0.1:{port}").parse().unwrap();
+    let mut sampler = Sampler::new(Some(address), &[]).unwrap();
+    sampler.sample(Nanos(1));
+    let seen = sampler.sample(Nanos(2));
+    let seen: Vec<u32> = processes(&seen).iter().map(|(_, p)| p.pid).collect();
+    assert!(
+        seen.contains(&std::os::unix::process::parent_id()),
+        "{seen:?}"
+    );
+    assert!(!seen.contains(&std::process::id()), "{seen:?}");
+}
+
+/// An overloaded event loop answers late: what its counters grew by is of all the time since the answer before.
+#[test]
+fn a_late_answer_of_metrics_counts_over_all_its_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let answers = std::thread::spawn(move || {
+        for value in [5, 35] {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 512];
+            let _read = stream.read(&mut request).unwrap();
+            if value > 5 {
+                released.recv().unwrap();
+            }
+            let text = format!("HTTP/1.0 200 OK\r\n\r\nwaits_total {value}\n");
+            stream.write_all(text.as_bytes()).unwrap();
+        }
+    });
+    let watches = [watch(&format!("metrics:http://{address}/metrics"))];
+    let mut sampler = Sampler::new(None, &watches).unwrap();
+    let mut second = 0;
+    let mut sample = |sampler: &mut Sampler| {
+        second += 1;
+        std::thread::sleep(Duration::from_millis(10));
+        let seen = sampler.sample(Nanos::from_secs(second));
+        let mut seen = seen.into_iter();
+        seen.find(|o| matches!(o.seen, Seen::Metrics(_)))
+    };
+    while sampler.scrapers[0].1.earlier.is_none() {
+        assert_eq!(sample(&mut sampler), None);
+    }
+    let begin = sampler.scrapers[0].1.earlier.as_ref().unwrap().0;
+    for _ in 0..2 {
+        assert_eq!(sample(&mut sampler), None, "it has not answered");
+    }
+    release.send(()).unwrap();
+    let mut late = None;
+    for _ in 0..200 {
+        late = late.or_else(|| sample(&mut sampler));
+    }
+    answers.join().unwrap();
+    let late = late.expect("metrics within two seconds");
+    assert!(late.length_ns >= Nanos::from_secs(3));
+    assert_eq!(late.length_ns, late.at_ns - begin);
+    let Seen::Metrics(metrics) = &late.seen else {
+        unreachable!()
+    };
+    assert!((metrics.values["waits_total"] - 30.0).abs() < 1e-9);
 }

@@ -9,7 +9,7 @@ use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Cause, Signal};
 
 use super::at_once::{AtOnce, at_once};
-use super::queue::{Counted, queue};
+use super::queue::{Counted, all_of, queue};
 use super::refusal::idle_line;
 use super::waiting::{busy_behind, outgoing_growth};
 use crate::explain::case::{Case, Tier};
@@ -34,6 +34,9 @@ const ON_DISK: f64 = 0.3;
 
 /// A tier that serves only so many at a time, the deepest that holds the queue: behind a front, that is its downstream.
 pub(super) fn at_a_time(case: &Case, entry: &Tier) -> Option<Finding> {
+    if is_passed_by(case, entry) {
+        return None;
+    }
     let counted = queue(case, entry);
     let holder = match &counted {
         Counted::In(queue) if calls_grow_unseen(case, queue.tier) => return None,
@@ -62,6 +65,18 @@ pub(super) fn at_a_time(case: &Case, entry: &Tier) -> Option<Finding> {
     } else {
         super::waiting::behind(case, entry, found)
     })
+}
+
+/// Requests are in flight and none of them is there: it holds the port, and the kernel leads connections past it (as Docker
+/// does for a container's port on the host's own address).
+fn is_passed_by(case: &Case, entry: &Tier) -> bool {
+    let is_none = |count: Option<f64>| count.is_some_and(|count| count < 1.0);
+    let (_, in_flight) = case.in_flight();
+    let waits = entry.high.waits.unwrap_or_default();
+    in_flight >= 1.0
+        && is_none(entry.high.established)
+        && is_none(entry.high.accept_queue)
+        && all_of(&waits) + waits.answers_unread < 0.5
 }
 
 /// From the entry to the next tier, as long as the connections to it grow with the requests in flight. `None` where they lead
@@ -219,13 +234,16 @@ fn add_threads(tier: &Tier, finding: &mut Finding) {
     }
 }
 
-/// Connections to something that no tier of the record is.
+/// Connections to something that no tier of the record is: a port of nobody, or no port at all. Of the latter some are to a
+/// process' own parent or to a log: only those count that come with the load.
 pub(in crate::explain) fn calls_unseen(case: &Case, tier: &Tier) -> bool {
     let out = tier.high.out.iter().flatten();
     let mut called = out
         .filter(|(_, count)| **count >= 1.0)
         .map(|(port, _)| port);
-    called.any(|port| !case.tiers.iter().any(|known| known.ports.contains(port)))
+    let (high, low) = (tier.high.unnamed, tier.low.unnamed);
+    let is_unnamed = high >= low + 2.0 && high >= 1.5 * low;
+    is_unnamed || called.any(|port| !case.tiers.iter().any(|known| known.ports.contains(port)))
 }
 
 fn add_flat(case: &Case, finding: &mut Finding) {

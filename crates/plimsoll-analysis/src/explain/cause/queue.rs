@@ -137,7 +137,7 @@ fn accounts(case: &Case, entry: &Tier, level: &Level) -> bool {
         && (seen - level.in_flight).abs() <= (AGREES * level.in_flight).max(AGREES_COUNT)
 }
 
-fn all_of(waits: &WaitSample) -> f64 {
+pub(super) fn all_of(waits: &WaitSample) -> f64 {
     waits.inside + waits.unread + waits.not_accepted + waits.held
 }
 

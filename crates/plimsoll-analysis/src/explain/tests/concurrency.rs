@@ -103,6 +103,51 @@ fn what_cannot_be_seen_behind_keeps_it_a_suspicion() {
     is(&record, Cause::Concurrency, Confidence::Suspected);
 }
 
+/// A database on a Unix socket, or behind a port that was handed on: its connections have no port, and come with the load.
+#[test]
+fn calls_without_a_port_that_grow_with_the_load_keep_it_a_suspicion() {
+    let with = |unnamed: fn(u32) -> u32| {
+        let mut record = sick(&workers(8));
+        call(&mut record, |_| 0);
+        let mut in_flight = 0;
+        for observation in &mut record.observations {
+            match &mut observation.seen {
+                Seen::Process(process) => process.connections_unnamed = unnamed(in_flight),
+                // What was in flight a second ago will do.
+                Seen::Listener(listener) => in_flight = listener.established - 1,
+                _ => {}
+            }
+        }
+        record
+    };
+    let limit = is(
+        &with(|in_flight| 1 + in_flight.min(10)),
+        Cause::Concurrency,
+        Confidence::Suspected,
+    );
+    let shown = format!("{:?}", limit.limit.evidence);
+    assert!(shown.contains("what it calls is not seen"), "{shown}");
+    // Workers hold a pair of sockets to their parent, load or no load.
+    is(&with(|_| 6), Cause::Concurrency, Confidence::Supported);
+}
+
+/// Docker's proxy holds the port of a container, and the kernel leads the connections past it.
+#[test]
+fn a_holder_of_the_port_that_no_request_reaches_is_not_the_limit() {
+    for waits in [None, Some(inside(0.0))] {
+        let mut record = sick(&workers(8));
+        for observation in &mut record.observations {
+            if let Seen::Listener(listener) = &mut observation.seen {
+                listener.established = 0;
+                listener.unread = 0;
+                listener.waits = waits;
+            }
+        }
+        let limit = explained(&record).limit;
+        assert_eq!(limit.cause, Cause::Unknown, "{limit:#?}");
+    }
+}
+
 /// Connections of the target to port 81, by how many are in flight.
 fn call(record: &mut Record, connections: fn(u32) -> u32) {
     let mut in_flight = Vec::new();

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::record::{MetricsSample, Seen};
+use plimsoll_core::record::Seen;
 
 use super::super::Case;
 use super::NEAR;
-use crate::facts::gauges::{Gauge, recognise};
+use crate::facts::gauges::{Gauge, pools};
 
 /// What there is to say, tier by tier.
 #[derive(Debug, Default)]
@@ -62,17 +62,18 @@ pub(super) fn nearly_full(case: Case<'_>) -> Rooms {
 const KINDS: [(&str, Measure, Measure); 2] = [
     (
         "pool",
-        |series| is(series, Gauge::PoolInUse),
-        |series| is(series, Gauge::PoolWaiters),
+        |values| pools::of(values).most(Gauge::PoolInUse),
+        |values| pools::of(values).most(Gauge::PoolWaiters),
     ),
-    ("queue", is_queue, |_| false),
+    ("queue", queued, |_| None),
 ];
 
-/// Whether a series measures it.
-type Measure = fn(&str) -> bool;
+/// How much a page says of it; `None` where it says nothing.
+type Measure = fn(&BTreeMap<String, f64>) -> Option<f64>;
 
-fn is(series: &str, gauge: Gauge) -> bool {
-    recognise(series).is_some_and(|(found, _)| found == gauge)
+fn queued(values: &BTreeMap<String, f64>) -> Option<f64> {
+    let found = values.iter().filter(|(name, _)| is_queue(name));
+    found.map(|(_, value)| *value).reduce(|a, b| a + b)
 }
 
 /// `queue_length`, `docdb_queue_depth`, `jobs_queued`; not a time spent in one.
@@ -96,24 +97,14 @@ fn peak(case: Case<'_>, instance: &str, held: Measure, outside: Measure) -> Opti
         let Seen::Metrics(sample) = &observation.seen else {
             continue;
         };
-        let Some(now) = sum(sample, held) else {
+        let Some(now) = held(&sample.values) else {
             continue;
         };
         let peak = most.get_or_insert_default();
         peak.held = peak.held.max(now);
-        peak.outside = peak.outside.max(sum(sample, outside).unwrap_or(0.0));
+        peak.outside = peak.outside.max(outside(&sample.values).unwrap_or(0.0));
     }
     most
-}
-
-fn sum(sample: &MetricsSample, measures: Measure) -> Option<f64> {
-    let mut found = sample
-        .values
-        .iter()
-        .filter(|(name, _)| measures(name))
-        .peekable();
-    found.peek()?;
-    Some(found.map(|(_, value)| value).sum())
 }
 
 fn words(tier: &str, name: &str, peak: Peak) -> String {

@@ -286,6 +286,8 @@ fn observations() -> impl Iterator<Item = Observation> {
         written_bytes: Some(3),
         threads_by_state: BTreeMap::from([(ThreadState::Poll, 1.0)]),
         connections_out: Some(BTreeMap::from([(5432, 8)])),
+        connections_unnamed: 2,
+        cores_named: vec![1],
         ..ProcessSample::default()
     };
     let host = HostSample {
@@ -298,6 +300,7 @@ fn observations() -> impl Iterator<Item = Observation> {
     };
     let cgroup = CgroupSample {
         quota_cores: Some(1.0),
+        quota_path: Some("/box".to_owned()),
         memory_bytes: Some(1),
         memory_max_bytes: Some(2),
         ..CgroupSample::default()
