@@ -237,11 +237,10 @@ fn every_burst_that_can_be_done_in_time_is_done() {
 }
 
 /// Two hundred at once, of which some thirty can be done while they wait: the others know at once.
-/// Eight thousand a second at a service that does twice as many, stands still for a tenth of a second, and is slow for a moment
-/// after that.
-#[test]
-fn all_that_came_while_a_fast_service_stood_still_is_done() {
-    let (still, slow, done) = (ms(3_000), ms(3_100), ms(3_160));
+/// Eight thousand a second at a service with six places that stands still for a while, may be slow for a while after that, and has
+/// made up for it within a second.
+fn stands_still(usual: Nanos, still: u64, slow: u64) {
+    let (from, until) = (ms(3_000), ms(3_000 + still));
     let mut admission = fixed(6);
     let mut ends: Vec<(Nanos, Ticket)> = Vec::new();
     for step in 0..32_000_u64 {
@@ -253,14 +252,29 @@ fn all_that_came_while_a_fast_service_stood_still_is_done() {
         }
         for decision in decisions(&mut admission) {
             let Decision::Admitted(ticket) = decision else {
-                panic!("{decision:?} at {now}");
+                panic!("{decision:?} at {now}, {usual} each");
             };
-            let is_slow = (slow..done).contains(&now);
-            let usual = now + Nanos::from_micros(if is_slow { 10_000 } else { 300 });
-            let is_still = (still..slow).contains(&now);
-            ends.push((if is_still { slow } else { usual }, ticket));
+            let end = if (from..until).contains(&now) {
+                until
+            } else if (until..until + ms(slow)).contains(&now) {
+                now + ms(10)
+            } else {
+                now + usual
+            };
+            ends.push((end, ticket));
         }
     }
+}
+
+#[test]
+fn all_that_came_while_a_fast_service_stood_still_is_done() {
+    // Twice as many as may wait by number;
+    stands_still(Nanos::from_micros(300), 100, 0);
+    // and the mean of the last answers is that of the slow ones;
+    stands_still(Nanos::from_micros(300), 100, 60);
+    // and somebody waits for most of half a second.
+    stands_still(Nanos::from_micros(500), 120, 0);
+    stands_still(Nanos::from_micros(625), 150, 0);
 }
 
 #[test]

@@ -16,6 +16,9 @@ const RATIO_LEAST: f64 = 1.002;
 const NOT_OVERLOADED: f64 = 1.05;
 /// Somebody waits for a larger part of a window only in an overload: a burst is done, or refused, after the longest wait.
 const BURST_AT_MOST: f64 = 0.6;
+/// Of one window this is believed only if so many times as much arrives as is let in: after a pause of the machine a fast service
+/// has as much to make up for, and those that wait for it shall not be sent away.
+const AT_ONCE: f64 = 2.0;
 /// So much of an overload is believed after a window without one.
 const CALM_LEAVES: f64 = 0.5;
 /// Somebody waits for all of a window.
@@ -35,6 +38,8 @@ pub(crate) struct Size {
     admitted: f64,
     arrived_per_s: f64,
     admitted_per_s: f64,
+    /// Windows in a row in which somebody waited for most of the time.
+    waiting_windows: u32,
     /// Windows in a row in which somebody always waited.
     full_windows: u32,
     /// The most that was let in per second in such windows; fades in those that let in less.
@@ -56,6 +61,7 @@ impl Size {
             admitted: 0.0,
             arrived_per_s: 0.0,
             admitted_per_s: 0.0,
+            waiting_windows: 0,
             full_windows: 0,
             best_per_s: None,
             waited: Nanos::ZERO,
@@ -111,7 +117,7 @@ impl Size {
         }
         self.queue_is(now, self.waiting_since.is_none());
         let waited = std::mem::take(&mut self.waited).as_secs_f64();
-        if waited > BURST_AT_MOST * seconds {
+        if self.is_believed(waited > BURST_AT_MOST * seconds) {
             let is_jump = self.arrived > JUMP * self.arrived_per_s * seconds;
             let weight = if self.windows == 0 || is_jump {
                 1.0
@@ -131,6 +137,15 @@ impl Size {
         self.arrived = 0.0;
         self.admitted = 0.0;
         self.slots = self.wanted().max(1);
+    }
+
+    fn is_believed(&mut self, has_waited: bool) -> bool {
+        self.waiting_windows = if has_waited {
+            self.waiting_windows + 1
+        } else {
+            0
+        };
+        self.waiting_windows >= 2 || (has_waited && self.arrived >= AT_ONCE * self.admitted)
     }
 
     fn measure_best(&mut self, per_s: f64, is_full: bool) {
