@@ -65,11 +65,14 @@ use ended_level::EndedLevel;
 use level::Level;
 use level_plan::{LevelPlan, StopRule};
 use load::Load;
+use measured::failed_after;
 use progress::Progress;
 use settle::Backlog;
 use stage::Stage;
 
 /// Why a level that a signal cut off decides nothing.
+/// Such a client is done with an attempt within the seconds of its level, but for the last few.
+const GIVES_UP_SOON: Nanos = Nanos::from_secs(2);
 const INTERRUPTED: &str = "interrupted";
 /// A search ends when so much of its time was lost to levels that the generator could not sustain.
 const LOST_SHARE: f64 = 1.0 / 3.0;
@@ -154,6 +157,7 @@ impl Search {
     /// Whether the level has shown enough. Windows of another level are not counted.
     pub(crate) fn observe(&mut self, window: &Window) -> Go {
         self.progress.clock.observe(window);
+        self.observe_failures_after(window);
         let Some(level) = &mut self.running else {
             return Go::Stop;
         };
@@ -167,6 +171,22 @@ impl Search {
         go
     }
 
+    /// What fails in this window of earlier levels counts there. Of clients that give up soon, hardly any do so after their level;
+    /// those of a pause would break two levels instead of one.
+    fn observe_failures_after(&mut self, window: &Window) {
+        if client_timeout(&self.progress.config.objectives) <= GIVES_UP_SOON {
+            return;
+        }
+        let running = self.running.as_ref();
+        let mut lateness = running.map_or(self.lateness, |level| level.lateness);
+        lateness.next(window);
+        for carried in &window.carried {
+            let objectives = &self.progress.config.objectives;
+            let count = failed_after(window, &carried.tally, objectives, lateness);
+            self.progress.fail_after(carried.level, count);
+        }
+    }
+
     /// Ends the level that was played; `None` when none was.
     pub(crate) fn finish_step(&mut self) -> Option<LevelResult> {
         let level = self.running.take()?;
@@ -174,6 +194,7 @@ impl Search {
         let played = EndedLevel::new(&level, self.progress.clock.elapsed());
         let result = played.result();
         if level.plan.phase == Phase::Settle {
+            self.progress.weigh_late();
             self.settled(&played);
             return Some(result);
         }

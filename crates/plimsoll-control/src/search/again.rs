@@ -1,26 +1,33 @@
 //! When the closed loop is played again: behind the anchor, now and then while rates are looked for and held, and at the end.
 
 use super::clock;
+use super::hopeless;
 use super::level_plan::LevelPlan;
 use super::progress::Progress;
 
+/// So many levels, none of which was carried, show that more of them come.
+const LEVELS_WITHOUT: usize = 4;
 /// The last one takes what time is left, up to so many times as much.
 const LAST_TIMES: f64 = 2.0;
 
-/// The first one, behind the anchor.
+/// The first one, behind the anchor. Where one request alone is late already it waits until a rate was carried: if none is, the
+/// search says so sooner without it.
 pub(crate) fn first(progress: &Progress) -> Option<LevelPlan> {
     let pace = progress.pace()?;
     let none = pace.played(&progress.history).next().is_none();
-    plan(progress, 1.0).filter(|_| none)
+    plan(progress, 1.0).filter(|_| none && !hopeless::is_late_alone(progress))
 }
 
 /// The next one, where the one before is long ago and time is left for what follows.
 pub(crate) fn due(progress: &Progress) -> Option<LevelPlan> {
-    let last = progress.pace()?.played(&progress.history).last()?.end;
+    let last = progress.pace()?.played(&progress.history).last();
+    let is_time = match last {
+        Some(last) => progress.clock.elapsed() - last.end >= clock::between_paces(&progress.config),
+        None => progress.highest_passed().is_some() || progress.levels().count() >= LEVELS_WITHOUT,
+    };
     let left = progress.clock.left() - progress.reserve_beyond();
-    let long_ago = progress.clock.elapsed() - last >= clock::between_paces(&progress.config);
     let room = left >= clock::block(&progress.config) + clock::pace(&progress.config);
-    plan(progress, 1.0).filter(|_| long_ago && room)
+    plan(progress, 1.0).filter(|_| is_time && room)
 }
 
 fn plan(progress: &Progress, times: f64) -> Option<LevelPlan> {

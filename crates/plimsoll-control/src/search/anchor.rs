@@ -8,6 +8,7 @@ use plimsoll_core::verdict::SearchRemark;
 use super::level::Level;
 use super::level_plan::{LevelPlan, StopRule};
 use super::load::Load;
+use super::measured::{Measured, Second};
 use super::progress::Progress;
 
 /// Attempts that warm a target up, or ten seconds (DESIGN section 7).
@@ -22,6 +23,10 @@ const FLAT_LEVELS: u32 = 2;
 const RETROGRADE: f64 = 0.5;
 /// And where the last level got less than this share of it, too much load makes the target slower.
 const RECEDES: f64 = 0.85;
+/// Neither is believed of one level, for a pause looks the same: it is played again, and once more where a second of that one
+/// had hardly any answers, by this share of the best throughput.
+const AGAIN_MOST: u32 = 2;
+const SILENT: f64 = 0.05;
 /// A level of a slow target goes on until each user has had so many answers, or this many seconds.
 const ANSWERS_LEAST: u64 = 3;
 const SLOW_LEVEL: f64 = 15.0;
@@ -101,6 +106,8 @@ pub(crate) struct AnchorStage {
     flattens: bool,
     /// More in flight brought less in the end.
     recedes: bool,
+    /// How often this many in flight were played again.
+    again: u32,
 }
 
 impl AnchorStage {
@@ -115,6 +122,7 @@ impl AnchorStage {
             finished: false,
             flattens: false,
             recedes: false,
+            again: 0,
         }
     }
 
@@ -126,7 +134,7 @@ impl AnchorStage {
             (true, false) => SECONDS_BRIEF,
             (true, true) => SECONDS_BRIEF_SLOW,
         };
-        let over = self.seconds + f64::from(judged + 1) > seconds_max;
+        let over = self.again == 0 && self.seconds + f64::from(judged + 1) > seconds_max;
         // All begin at once: the first answers come only after as long as one takes.
         let response = self.response.filter(|_| self.is_slow());
         let discard = 1 + response.map_or(0.0, Nanos::as_secs_f64).ceil().min(5.0) as u32;
@@ -150,6 +158,12 @@ impl AnchorStage {
         let throughput = measured.mean(|s| s.served as f64 / s.length.max(f64::MIN_POSITIVE));
         let failures = measured.mean(|second| second.failures as f64);
         let attempts = measured.mean(|second| second.attempts as f64);
+        let failing = attempts > 0.0 && failures > 0.5 * attempts;
+        if self.is_in_doubt(measured, throughput, failing) {
+            self.again += 1;
+            return;
+        }
+        self.again = 0;
         self.seconds += measured.seconds_played();
         if self.response.is_none() {
             self.response = level.answers.mean();
@@ -163,12 +177,22 @@ impl AnchorStage {
         if throughput == 0.0 && failures == 0.0 {
             self.flat = 0;
         }
-        let failing = attempts > 0.0 && failures > 0.5 * attempts;
         self.finished = self.flat >= FLAT_LEVELS || throughput < self.best * RETROGRADE || failing;
         self.step_up(throughput);
         if level.health().condition == plimsoll_core::health::Condition::GeneratorBound {
             progress.remark_once(SearchRemark::AnchorGeneratorBound);
         }
+    }
+
+    /// The level would end the closed loop because the target fails or goes backwards, and nothing agrees with it yet.
+    fn is_in_doubt(&self, measured: &Measured, throughput: f64, failing: bool) -> bool {
+        let ends = failing
+            || throughput < self.best * RETROGRADE
+            || throughput < self.best * RECEDES && self.flat + 1 >= FLAT_LEVELS;
+        let is_silent =
+            |second: &Second| (second.served as f64) < SILENT * self.best * second.length;
+        let was_silent = !failing && measured.judged().iter().any(is_silent);
+        ends && (self.again == 0 || was_silent && self.again < AGAIN_MOST)
     }
 
     /// How many are in flight next, by what the last step brought.

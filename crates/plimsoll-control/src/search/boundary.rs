@@ -5,22 +5,31 @@ use plimsoll_core::verdict::SearchRemark;
 
 use super::clock;
 use super::ended_level::EndedLevel;
-use super::evidence::FAR_OVER;
+use super::evidence::{FAR_OVER, is_far_over};
+use super::hopeless;
 use super::level::Level;
 use super::level_plan::{LevelPlan, StopRule};
 use super::load::{Load, Over};
+use super::measured::Second;
 use super::posterior::Posterior;
 use super::progress::Progress;
 
 /// First levels, as shares of the closed loop's throughput: there nothing should be late yet.
 const APPROACH: [f64; 2] = [0.25, 0.5];
+/// Where one request alone is late already, so much of them: far enough from what that one came to.
+const APPROACH_LATE: f64 = 0.5;
 const APPROACH_SECONDS: f64 = 5.0;
 /// Without a closed loop the first level is this share of the highest rate that is allowed.
 const START_SHARE: f64 = 0.05;
 /// Arrivals per second below which a window of one second holds too little to judge.
 const START_LEAST: f64 = 5.0;
-/// Steps down from a first level that fails, each to a quarter.
+/// Steps down from a first level that fails, each to a quarter. Not below [`START_LEAST`] where nothing waited: what is late
+/// by itself is as late at less.
 const STEPS_DOWN: u32 = 6;
+const STEP_DOWN: f64 = 0.25;
+/// More than this share of what came in a level, and so many more, had not ended at its end: something waited.
+const WAITING_SHARE: f64 = 0.1;
+const WAITING_LEAST: f64 = 2.0;
 /// Judged seconds while the boundary is this uncertain (90 % over 10 % quantile), and beyond.
 const SECONDS: [(f64, f64); 2] = [(1.35, 6.0), (1.15, 9.0)];
 const SECONDS_NARROW: f64 = 14.0;
@@ -48,6 +57,17 @@ pub(crate) struct Approach {
     next: Option<f64>,
     steps: usize,
     downs: u32,
+    /// The level is played a second time, because the first one said too little or could have been a pause.
+    is_again: bool,
+}
+
+/// What a first level says of its load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Fine,
+    /// Beyond the budget by far, and of a handful of attempts.
+    Unclear,
+    TooMuch,
 }
 
 impl Approach {
@@ -55,7 +75,8 @@ impl Approach {
         let ceiling = progress.ceiling();
         let next = match progress.anchor {
             Some(anchor) if progress.is_anchor_full => {
-                APPROACH[first_approach(progress)] * anchor.throughput_max_per_s
+                approach(progress, first_approach(progress)).unwrap_or(1.0)
+                    * anchor.throughput_max_per_s
             }
             Some(anchor) => anchor.throughput_max_per_s,
             None if progress.config.over.is_vus() => 1.0,
@@ -65,6 +86,7 @@ impl Approach {
             next: Some(next.min(ceiling)),
             steps: 1 + first_approach(progress),
             downs: 0,
+            is_again: false,
         }
     }
 
@@ -77,14 +99,15 @@ impl Approach {
         let (Some(rate), Some(played)) = (level.rate(), progress.history.last()) else {
             return;
         };
-        let over = played.is_over || played.budgets() > FAR_OVER;
+        let seen = seen(progress, played);
+        let over = seen == Seen::TooMuch;
         self.next = match progress.full_throughput() {
             Some(throughput) => {
                 self.steps += 1;
-                let share = APPROACH.get(self.steps - 1).filter(|_| !over);
+                let share = approach(progress, self.steps - 1).filter(|_| !over);
                 share.map(|share| (share * throughput).min(progress.ceiling()))
             }
-            None => self.double(rate, over, progress),
+            None => self.double(rate, seen, progress),
         };
         if over
             && self.next.is_none()
@@ -97,18 +120,87 @@ impl Approach {
     }
 
     /// Up until a level fails or nothing higher is allowed; down when the first one fails.
-    fn double(&mut self, rate: f64, over: bool, progress: &Progress) -> Option<f64> {
-        let size = progress.config.over;
-        if over {
-            let passed = progress.highest_passed().is_some();
-            self.downs += 1;
-            let least = size.is_vus() && rate < 1.5;
-            return (!passed && !least && self.downs <= STEPS_DOWN)
-                .then(|| size.nearest(rate / 4.0));
+    fn double(&mut self, rate: f64, seen: Seen, progress: &Progress) -> Option<f64> {
+        let was_again = std::mem::take(&mut self.is_again);
+        if seen == Seen::Unclear && !was_again {
+            self.is_again = true;
+            return Some(rate);
+        }
+        if seen == Seen::TooMuch {
+            return self.down(rate, was_again, progress);
         }
         let next = (rate * step_up(progress)).min(progress.ceiling());
         (self.downs == 0 && next > rate * 1.001).then_some(next)
     }
+
+    /// Less while nothing passed; where less would say nothing new, the same once more, for one level alone may be a pause.
+    fn down(&mut self, rate: f64, was_again: bool, progress: &Progress) -> Option<f64> {
+        if progress.highest_passed().is_some() || self.downs >= STEPS_DOWN {
+            return None;
+        }
+        let least = match progress.config.over {
+            Over::Vus { .. } => 1.0,
+            Over::Rate if waits_or_refuses(progress) => 0.0,
+            Over::Rate => START_LEAST,
+        };
+        let next = progress.config.over.nearest(rate * STEP_DOWN).max(least);
+        if next < rate * 0.999 {
+            self.downs += 1;
+            return Some(next);
+        }
+        self.is_again = !was_again;
+        self.is_again.then_some(rate)
+    }
+}
+
+/// A level that is far over with too few attempts to say so counts with the others at its load.
+fn seen(progress: &Progress, played: &EndedLevel) -> Seen {
+    let (clause, bad, attempts) = played.worst_clause();
+    let budget = played.measured.clauses()[clause].budget();
+    if played.is_over || is_far_over(bad, attempts, budget) {
+        return Seen::TooMuch;
+    }
+    if played.budgets() <= FAR_OVER {
+        return Seen::Fine;
+    }
+    let rate = played.rate().unwrap_or(0.0);
+    let at_it = progress.levels().filter(|level| {
+        let off = level.rate().unwrap_or(0.0) - rate;
+        off.abs() <= 1e-6 * rate && level.worst_clause().0 == clause
+    });
+    let all = at_it.fold((0.0, 0.0), |(bad, attempts), level| {
+        let (_, more, of) = level.worst_clause();
+        (bad + more, attempts + of)
+    });
+    if is_far_over(all.0, all.1, budget) {
+        Seen::TooMuch
+    } else {
+        Seen::Unclear
+    }
+}
+
+/// Of the last level less ended than came, or most of what was bad had failed: with less load that may be otherwise.
+fn waits_or_refuses(progress: &Progress) -> bool {
+    let Some(played) = progress.history.last() else {
+        return false;
+    };
+    let judged = || played.measured.judged().iter();
+    let due = judged().map(|second| second.due).sum::<u64>() as f64;
+    let ended = played.measured.attempts() as f64;
+    let failures = judged().map(|second| second.failures).sum::<u64>() as f64;
+    let bad = judged().map(Second::worst_bad).sum::<u64>() as f64;
+    due - ended > WAITING_SHARE * due + WAITING_LEAST || 2.0 * failures > bad
+}
+
+/// The share of a first level by its number.
+fn approach(progress: &Progress, number: usize) -> Option<f64> {
+    let share = APPROACH.get(number)?;
+    let less = if hopeless::is_late_alone(progress) {
+        APPROACH_LATE
+    } else {
+        1.0
+    };
+    Some(share * less)
 }
 
 /// Where answers take long, a level takes half a minute, and one at rest is enough.

@@ -4,6 +4,7 @@ use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::SearchRemark;
 
 use super::config::SOAK_LEAST;
+use super::judge::Decision;
 use super::level::Level;
 use super::level_plan::{LevelPlan, StopRule};
 use super::progress::{Checked, Progress};
@@ -58,6 +59,7 @@ impl Check {
             seconds,
             clause: verdict.clause,
             holds: verdict.holds() && seconds >= ENOUGH,
+            is_sure: verdict.decision != Decision::PassProvisionally,
         });
     }
 }

@@ -38,6 +38,10 @@ const SINCE_LEAST: f64 = 0.985;
 const ANSWERS_LONG: f64 = 40.0;
 /// Seconds over which the evidence must be spread: two bad seconds in a row are one event.
 const SPAN_LEAST: f64 = 60.0;
+/// Of the time that is left so much is judged seconds at the rate: blocks begin with seconds that are not, and probes lie between.
+const LEFT_FOR_BLOCKS: f64 = 0.6;
+/// Fewer arrivals than a rate makes by so many standard deviations of a Poisson count are no chance.
+const OFFERED_DEVIATIONS: f64 = 3.0;
 
 /// The seconds at one rate, of all levels near it.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +53,8 @@ pub(crate) struct Pool {
     rate_seconds: f64,
     due: f64,
     attempts: f64,
+    /// Of the clause that wants most attempts.
+    least_budget: f64,
     /// Bad attempts over the budget of the clause that is worst, with everything in it.
     budgets: f64,
     /// The same without slow spells.
@@ -65,6 +71,24 @@ impl Pool {
     /// As much ended as arrived, but for chance. Where answers take seconds, a queue that grows is not late for long.
     fn keeps_up(&self) -> bool {
         self.attempts + 2.0 * libm::sqrt(self.due) >= KEEPS_UP * self.due
+    }
+
+    /// There are too few attempts to be sure of every clause, and the time that is left brings the rest.
+    pub(crate) fn gets_enough(&self, left: f64) -> bool {
+        let per_s = self.attempts / self.seconds.max(f64::MIN_POSITIVE);
+        let then = self.attempts + per_s * left * LEFT_FOR_BLOCKS;
+        !self.is_enough && judge::is_enough(then as u64, self.least_budget)
+    }
+
+    /// What really arrived, where that is less than the rate by more than chance: a script that sends fewer requests in an
+    /// iteration than it did at first.
+    fn offered(&self, rate: f64) -> f64 {
+        let is_less = self.due + OFFERED_DEVIATIONS * libm::sqrt(self.due) < rate * self.seconds;
+        if is_less {
+            self.due / self.seconds
+        } else {
+            rate
+        }
     }
 }
 
@@ -86,6 +110,23 @@ impl Claim {
             ..self
         }
     }
+
+    /// A rate that did not arrive is not claimed.
+    pub(crate) fn only_offered(self, progress: &Progress) -> Self {
+        if progress.config.over.is_vus() {
+            return self;
+        }
+        Self {
+            rate: self.pool.offered(self.rate),
+            ..self
+        }
+    }
+}
+
+/// A rate is held for so many seconds at least before it is claimed.
+pub(crate) fn seconds_least(progress: &Progress) -> f64 {
+    let answer = progress.response_at_rest().map_or(0.0, Nanos::as_secs_f64);
+    clock::claimable(&progress.config).max(ANSWERS_LONG * answer)
 }
 
 /// The highest rate that everything seen makes likely enough to be claimed.
@@ -116,6 +157,11 @@ fn pool_between(progress: &Progress, least: f64, most: f64) -> Pool {
             let spell = progress.spells().iter().any(|spell| spell.holds(at));
             sums.add(second, spell);
         }
+        let in_spell = progress
+            .spells()
+            .iter()
+            .any(|spell| spell.holds(played.end));
+        sums.add_failed_after(played, in_spell);
     }
     pool.span = (last - first).max(0.0);
     pool.attempts = sums.all.attempts;
@@ -125,6 +171,8 @@ fn pool_between(progress: &Progress, least: f64, most: f64) -> Pool {
         .clauses
         .iter()
         .all(|clause| judge::is_enough(pool.attempts as u64, clause.budget()));
+    let budgets = sums.clauses.iter().map(|clause| clause.budget());
+    pool.least_budget = budgets.fold(1.0, f64::min);
     pool
 }
 
@@ -133,6 +181,8 @@ fn pool_between(progress: &Progress, least: f64, most: f64) -> Pool {
 struct Counts {
     attempts: f64,
     bad: Vec<f64>,
+    /// Of each clause, what was bad behind the end of its level: attempts too.
+    after: Vec<f64>,
 }
 
 impl Counts {
@@ -143,10 +193,19 @@ impl Counts {
         }
     }
 
+    fn add_failed_after(&mut self, played: &EndedLevel) {
+        let clauses = played.measured.clauses();
+        for (sum, clause) in self.after.iter_mut().zip(clauses) {
+            *sum += played.measured.failed_after(*clause) as f64;
+        }
+    }
+
     /// The share of the worst clause, in budgets.
     fn budgets(&self, clauses: &[Clause]) -> f64 {
-        let shares = self.bad.iter().zip(clauses);
-        let each = shares.map(|(bad, clause)| bad / self.attempts.max(1.0) / clause.budget());
+        let counts = self.bad.iter().zip(&self.after).zip(clauses);
+        let each = counts.map(|((bad, after), clause)| {
+            (bad + after) / (self.attempts + after).max(1.0) / clause.budget()
+        });
         each.fold(0.0, f64::max)
     }
 }
@@ -163,6 +222,7 @@ impl<'a> Sums<'a> {
         let none = Counts {
             attempts: 0.0,
             bad: vec![0.0; clauses.len()],
+            after: vec![0.0; clauses.len()],
         };
         Self {
             clauses,
@@ -175,6 +235,14 @@ impl<'a> Sums<'a> {
         self.all.add(second);
         if !in_spell {
             self.between.add(second);
+        }
+    }
+
+    /// What failed after its level: of the spell that it ended in, if it did.
+    fn add_failed_after(&mut self, played: &EndedLevel, in_spell: bool) {
+        self.all.add_failed_after(played);
+        if !in_spell {
+            self.between.add_failed_after(played);
         }
     }
 }
@@ -219,9 +287,7 @@ fn at(progress: &Progress, rate: f64) -> Option<Claim> {
 
 fn by_pool(progress: &Progress, rate: f64, pool: Pool) -> Option<Claim> {
     let posterior = progress.posterior()?;
-    let answer = progress.response_at_rest().map_or(0.0, Nanos::as_secs_f64);
-    let least = clock::claimable(&progress.config).max(ANSWERS_LONG * answer);
-    let played = pool.seconds >= least
+    let played = pool.seconds >= seconds_least(progress)
         && pool.span >= SPAN_LEAST.min(pool.seconds)
         && pool.rate_seconds >= MEAN_LEAST * rate * pool.seconds
         && pool.keeps_up();
@@ -230,13 +296,11 @@ fn by_pool(progress: &Progress, rate: f64, pool: Pool) -> Option<Claim> {
     let holds = pool.holds() && pool_between(progress, 0.0, rate).holds();
     let between = pool.budgets_between <= 1.0 && pool.attempts > 0.0;
     let watched = progress.seconds_watched(rate);
-    // A target that changed once may change again: what it carried meanwhile is no promise.
-    let stands_still = progress.change().is_none() && !progress.is_unsteady();
     let costly = progress.spells_cost_likely(rate) > progress.least_budget() * watched;
     (played && likely && (holds || between) && !failed_below(progress, rate)).then_some(Claim {
         rate,
         pool,
-        is_conditional: !holds || costly || !stands_still,
+        is_conditional: !holds || costly || !progress.stands_still(),
     })
 }
 
@@ -275,6 +339,9 @@ fn holds(levels: &[&EndedLevel]) -> bool {
     let mut sums = Sums::new(clauses);
     for second in levels.iter().flat_map(|played| played.measured.judged()) {
         sums.add(second, false);
+    }
+    for played in levels {
+        sums.add_failed_after(played, false);
     }
     sums.all.attempts > 0.0 && sums.all.budgets(clauses) <= 1.0
 }

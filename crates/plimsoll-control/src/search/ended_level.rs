@@ -83,6 +83,15 @@ impl EndedLevel {
         self.measured.load.rate()
     }
 
+    /// Attempts that failed in a later level. Where this one was plainly too much they are what it left behind, and tell nothing new.
+    pub(crate) fn fail_after(&mut self, count: u64) {
+        if self.is_over {
+            return;
+        }
+        self.measured.fail_after(count);
+        self.worst = judge::worst_clause(&self.measured);
+    }
+
     /// The clause nearest to (or furthest over) its budget: its index, bad attempts, attempts.
     pub(crate) fn worst_clause(&self) -> (usize, f64, f64) {
         self.worst

@@ -2,7 +2,7 @@
 
 use plimsoll_core::step::Phase;
 use plimsoll_core::verdict::LevelState;
-use plimsoll_core::{Nanos, Objectives};
+use plimsoll_core::{Nanos, Objectives, judge};
 
 use super::ended_level::EndedLevel;
 use super::load::Load;
@@ -21,6 +21,8 @@ const NEAR_BUDGETS: f64 = 10.0;
 
 /// A level so far over its budget, in budgets, was too much by more than a little.
 pub(crate) const FAR_OVER: f64 = 3.0;
+/// Of too few attempts more than this many must be bad: one late answer of five is twenty budgets of a p99, and chance.
+const FEW_BAD: f64 = 3.0;
 /// A failure is refuted by a later level at nearly its rate, within so many budgets.
 const REFUTED_SHARE: f64 = 0.95;
 const REFUTED_BUDGETS: f64 = 2.0;
@@ -49,8 +51,14 @@ impl Evidence {
 
     /// Too much, and not by a little.
     pub(crate) fn is_too_much(&self) -> bool {
-        self.is_over || self.ratio() > FAR_OVER * self.budget
+        self.is_over || is_far_over(self.bad, self.attempts, self.budget)
     }
+}
+
+/// So many bad of so many attempts are [`FAR_OVER`] a budget, and no handful of which one was unlucky.
+pub(crate) fn is_far_over(bad: f64, attempts: f64, budget: f64) -> bool {
+    let tells = bad > FEW_BAD || judge::is_enough(attempts as u64, budget);
+    tells && bad > FAR_OVER * budget * attempts
 }
 
 /// Levels whose attempts came at a rate that the search chose and whose answers were judged.

@@ -23,7 +23,8 @@ const KNEE_SLACK: f64 = 1.03;
 const RISES: f64 = 1.2;
 
 pub(crate) fn compose(progress: &Progress) -> SearchResult {
-    let claim = claim::of_search(progress).map(|claim| claim.below_scatter(progress));
+    let claim = claim::of_search(progress);
+    let claim = claim.map(|claim| claim.only_offered(progress).below_scatter(progress));
     let held = claim.as_ref().filter(|claim| !claim.is_conditional);
     let capacity = capacity(progress, claim.as_ref());
     let mut found = SearchResult {
@@ -37,7 +38,7 @@ pub(crate) fn compose(progress: &Progress) -> SearchResult {
             .map(|claim| claim.pool.levels.clone())
             .unwrap_or_default(),
         rare_stalls: stalls::seen(progress),
-        converged: held.is_some() || progress.checked.is_some(),
+        converged: is_sure(progress, held),
         remarks: progress.remarks.clone(),
         ..SearchResult::default()
     };
@@ -100,6 +101,12 @@ fn capacity(progress: &Progress, claim: Option<&Claim>) -> Option<Bounds> {
             .map(|claim| claim.rate),
         upper: upper.map(|upper| upper.max(over.next_above(estimate * LEAST_APART))),
     })
+}
+
+/// Too few attempts to tell a clause from chance hold nothing for certain, here as in a run.
+fn is_sure(progress: &Progress, held: Option<&Claim>) -> bool {
+    let checked = progress.checked.is_some_and(|checked| checked.is_sure);
+    held.is_some_and(|claim| claim.pool.is_enough) || checked
 }
 
 fn held_seconds(progress: &Progress, held: Option<&Claim>) -> Option<f64> {

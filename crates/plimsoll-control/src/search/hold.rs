@@ -54,7 +54,7 @@ impl Hold {
         let rate = self.rate.filter(stays).unwrap_or(aim);
         self.rate = Some(rate);
         let left = progress.clock.left() - progress.reserve_beyond();
-        if is_enough(rate, progress) || left < BLOCK_LEAST + f64::from(progress.discard()) {
+        if is_enough(rate, left, progress) || left < BLOCK_LEAST + f64::from(progress.discard()) {
             return None;
         }
         let is_due = self.easy > 0 || self.blocks % PROBE_EVERY == PROBE_EVERY - 1;
@@ -85,12 +85,12 @@ impl Hold {
 }
 
 /// Whether the evidence at the rate carries the claim before the time is over.
-fn is_enough(rate: f64, progress: &Progress) -> bool {
+fn is_enough(rate: f64, left: f64, progress: &Progress) -> bool {
     let Some(posterior) = progress.posterior() else {
         return false;
     };
     let pool = claim::pool(progress, rate, SPREAD_RATE);
-    let wanted = clock::enough(&progress.config);
+    let wanted = clock::enough(&progress.config).max(claim::seconds_least(progress));
     let at_ceiling = rate >= progress.ceiling();
     pool.seconds >= wanted
         && pool.span >= SPREAD * wanted
@@ -98,4 +98,13 @@ fn is_enough(rate: f64, progress: &Progress) -> bool {
         && progress.spells().is_empty()
         && (at_ceiling
             || posterior.above(rate) > SURE_ABOVE && posterior.quantile(0.9) <= SURE_WITHIN * rate)
+        && !pool.gets_enough(left)
+        && is_claimed(rate, progress)
+}
+
+/// What would be said now is that the rate is held: else the time that is left may still bring it. Where the target changed or
+/// does not stand still, no time does.
+fn is_claimed(rate: f64, progress: &Progress) -> bool {
+    let near = claim::of_search(progress).filter(|claim| claim.rate >= (1.0 - MOVE) * rate);
+    near.is_some_and(|claim| !claim.is_conditional) || !progress.stands_still()
 }

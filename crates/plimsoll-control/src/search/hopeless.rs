@@ -12,6 +12,8 @@ use super::progress::Progress;
 /// Levels up to this share of the closed loop's throughput: there the load explains nothing.
 const CALM_SHARE: f64 = 0.75;
 const LEVELS_LEAST: usize = 3;
+/// So many are enough where one request alone is among them, which never waits for another, and each is sure by itself.
+const LEVELS_ALONE: usize = 2;
 /// Their rates are at least this far apart.
 const SPREAD: f64 = 1.3;
 /// The share of bad attempts lies above the budget by so many standard deviations, in all of them…
@@ -20,6 +22,9 @@ const SURE: f64 = 2.6;
 const SURE_HALF: f64 = 1.3;
 /// And at the lower rates it is not much smaller.
 const AS_BAD: f64 = 0.6;
+/// Nor is what is good a larger share there, by more than this many times and this much more: a rule that lets so many requests
+/// a second pass and refuses the rest leaves twice the share at half the rate.
+const AS_GOOD: (f64, f64) = (2.0, 0.05);
 /// Bad attempts that come in bursts are a condition that passes, not an objective that cannot be met.
 const DISPERSION_MOST: f64 = 2.0;
 
@@ -32,13 +37,17 @@ struct Count {
 
 impl Count {
     fn of_levels(levels: &[&EndedLevel], clause: usize) -> Self {
-        levels
-            .iter()
-            .flat_map(|played| played.measured.judged())
-            .fold(Self::default(), |sum, second| Self {
-                bad: sum.bad + second.bad[clause] as f64,
-                attempts: sum.attempts + second.attempts as f64,
-            })
+        let ended = levels.iter().flat_map(|played| {
+            let seconds = played.measured.judged().iter();
+            let each = seconds.map(move |second| (second.bad[clause], second.attempts));
+            let clauses = played.measured.clauses();
+            let failed = played.measured.failed_after(clauses[clause]);
+            each.chain(std::iter::once((failed, failed)))
+        });
+        ended.fold(Self::default(), |sum, (bad, attempts)| Self {
+            bad: sum.bad + bad as f64,
+            attempts: sum.attempts + attempts as f64,
+        })
     }
 
     fn share(self) -> f64 {
@@ -60,6 +69,8 @@ impl Count {
 pub(crate) fn seen(progress: &Progress) -> Option<SearchRemark> {
     let scale = match progress.anchor {
         Some(anchor) => anchor.throughput_max_per_s,
+        // Whatever was too much is no scale while nothing was carried: what is in flight tells alone whether it was calm.
+        None if is_none_carried(progress) => f64::INFINITY,
         None => progress.posterior()?.quantile(0.9),
     };
     let open = || {
@@ -77,12 +88,31 @@ pub(crate) fn seen(progress: &Progress) -> Option<SearchRemark> {
         let any = matches!(clause, Clause::Errors { .. });
         let counts = |played: &&EndedLevel| any || played.measured.load == Load::Closed(1);
         levels.extend(closed().filter(counts).map(at_its_rate));
-        let (first, last, bad_ratio) = hopeless(levels, index, clause.budget())?;
+        let is_alone = !any && closed().any(|played| counts(&played));
+        let (first, last, bad_ratio) = hopeless(levels, index, clause.budget(), is_alone)?;
         Some(SearchRemark::NoLoadMeets {
             clause: clause.to_string(),
             bad_ratio,
             lowest: progress.config.over.size(first),
             highest: progress.config.over.size(last),
+        })
+    })
+}
+
+fn is_none_carried(progress: &Progress) -> bool {
+    !progress.config.over.is_vus() && progress.highest_passed().is_none()
+}
+
+/// One request after the other, in the closed loop, exceeds the budget of a response time: no load will be within it.
+pub(crate) fn is_late_alone(progress: &Progress) -> bool {
+    let mut alone = progress.history.iter().filter(|played| {
+        played.measured.load == Load::Closed(1) && played.state != LevelState::Void
+    });
+    alone.any(|played| {
+        let mut clauses = progress.config.objectives.clauses().iter().enumerate();
+        clauses.any(|(index, clause)| {
+            let is_late = Count::of_levels(&[played], index).excess(clause.budget()) > SURE;
+            is_late && matches!(clause, Clause::ResponseTime { .. })
         })
     })
 }
@@ -98,12 +128,19 @@ fn hopeless(
     mut levels: Vec<(f64, &EndedLevel)>,
     index: usize,
     budget: f64,
+    is_alone: bool,
 ) -> Option<(f64, f64, f64)> {
     levels.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (first, last) = (levels.first()?.0, levels.last()?.0);
-    if levels.len() < LEVELS_LEAST || last < SPREAD * first {
+    let least = if is_alone { LEVELS_ALONE } else { LEVELS_LEAST };
+    if levels.len() < least || last < SPREAD * first {
         return None;
     }
+    let sure_half = if levels.len() < LEVELS_LEAST {
+        SURE
+    } else {
+        SURE_HALF
+    };
     let calm: Vec<&EndedLevel> = levels.iter().map(|(_, played)| *played).collect();
     let (lower, upper) = calm.split_at(calm.len() / 2);
     let (all, lower, upper) = (
@@ -112,9 +149,10 @@ fn hopeless(
         Count::of_levels(upper, index),
     );
     let is_hopeless = all.excess(budget) > SURE
-        && lower.excess(budget) > SURE_HALF
-        && upper.excess(budget) > SURE_HALF
+        && lower.excess(budget) > sure_half
+        && upper.excess(budget) > sure_half
         && lower.share() >= AS_BAD * upper.share()
+        && 1.0 - lower.share() <= AS_GOOD.0 * (1.0 - upper.share()) + AS_GOOD.1
         && dispersion(&calm, index) < DISPERSION_MOST;
     is_hopeless.then(|| (first, last, all.share()))
 }

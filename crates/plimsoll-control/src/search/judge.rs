@@ -69,9 +69,9 @@ impl Binding {
         let clauses = level.clauses().iter().enumerate();
         let each = clauses.map(|(index, clause)| Self {
             clause: index,
-            share: bad_share(level.judged(), index, *clause),
+            share: bad_share(level, index, *clause),
             budget: clause.budget(),
-            attempts: counted(level.judged(), index, *clause)
+            attempts: counted(level, index, *clause)
                 .map(|(_, attempts)| attempts)
                 .sum(),
         });
@@ -91,14 +91,17 @@ impl Binding {
     }
 }
 
-/// Bad attempts and attempts of each second. Those still pending beyond the bound count as bad where they would: in the last.
+/// Bad attempts and attempts of each second, and behind them of what failed after the level. Those still pending beyond the
+/// bound count as bad where they would: in the last.
 fn counted(
-    seconds: &[Second],
+    level: &Measured,
     index: usize,
     clause: Clause,
 ) -> impl Iterator<Item = (u64, u64)> + Clone {
+    let seconds = level.judged();
     let last = seconds.len().saturating_sub(1);
-    seconds.iter().enumerate().map(move |(at, second)| {
+    let failed = level.failed_after(clause);
+    let each = seconds.iter().enumerate().map(move |(at, second)| {
         let overdue = if at == last { second.overdue } else { 0 };
         let ended = Bad {
             count: second.bad[index],
@@ -106,11 +109,12 @@ fn counted(
         };
         let bad = ended.with_overdue(clause, overdue);
         (bad.count, bad.attempts)
-    })
+    });
+    each.chain(std::iter::once((failed, failed)))
 }
 
-fn bad_share(seconds: &[Second], index: usize, clause: Clause) -> Bounds {
-    stats::bad_share(counted(seconds, index, clause))
+fn bad_share(level: &Measured, index: usize, clause: Clause) -> Bounds {
+    stats::bad_share(counted(level, index, clause))
 }
 
 /// More than half bad in each of the last three judged seconds, on any clause. A service that answers a few requests a
@@ -206,7 +210,7 @@ fn decide(level: &Measured, binding: Binding) -> LevelVerdict {
     }
     let mut provisional = false;
     for (index, clause) in level.clauses().iter().enumerate() {
-        let share = bad_share(level.judged(), index, *clause);
+        let share = bad_share(level, index, *clause);
         let known = judge::is_enough(attempts, clause.budget());
         let under = share.upper.unwrap_or(1.0) < clause.budget();
         if !under && (known || share.estimate > 0.0) {
@@ -221,6 +225,12 @@ fn decide(level: &Measured, binding: Binding) -> LevelVerdict {
         return binding.decide(Decision::PassProvisionally, reason);
     }
     binding.decide(Decision::Pass, String::new())
+}
+
+/// Enough attempts for every clause, not only for the one that is nearest to its budget.
+fn is_enough(level: &Measured) -> bool {
+    let mut clauses = level.clauses().iter();
+    clauses.all(|clause| judge::is_enough(level.attempts(), clause.budget()))
 }
 
 /// Attempts in so many seconds: as many as arrive, or in a closed loop as it went so far.
@@ -264,7 +274,7 @@ pub(crate) fn by_share(level: &Measured) -> LevelVerdict {
     } else if is_unstable(level, TREND_FROM) {
         let reason = "what is in flight keeps growing".to_owned();
         (Decision::Fail, reason)
-    } else if !judge::is_enough(attempts, binding.budget) {
+    } else if !is_enough(level) {
         let reason = format!("held, but {attempts} attempts in {count} s are too few to be sure");
         (Decision::PassProvisionally, reason)
     } else {

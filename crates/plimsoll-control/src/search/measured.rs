@@ -39,6 +39,42 @@ pub(crate) struct Second {
     pub(crate) p99: Option<Nanos>,
 }
 
+/// Attempts of an earlier level that failed in `window`, while another is played.
+pub(crate) fn failed_after(
+    window: &Window,
+    ends: &Tally,
+    objectives: &Objectives,
+    lateness: Lateness,
+) -> u64 {
+    let (bad, _) = bad_of(window, ends, objectives, lateness);
+    let clauses = objectives.clauses().iter().zip(bad);
+    let of_errors = clauses.filter(|(clause, _)| matches!(clause, Clause::Errors { .. }));
+    of_errors.map(|(_, bad)| bad).sum()
+}
+
+/// Bad attempts per clause without those that our lateness may have turned, and the most that were set aside for it.
+fn bad_of(
+    window: &Window,
+    total: &Tally,
+    objectives: &Objectives,
+    lateness: Lateness,
+) -> ([u64; CLAUSES_MAX], u64) {
+    let mut bad = [0; CLAUSES_MAX];
+    let each = judge::bad_of_each(objectives, total);
+    for (slot, (_, of_clause)) in bad.iter_mut().zip(each) {
+        *slot = of_clause.count;
+    }
+    let mut set_aside = 0;
+    if lateness.disturbs(objectives) {
+        let turned = lateness.turned(objectives, total, window.health.dropped_ours_count);
+        for (slot, turned) in bad.iter_mut().zip(turned) {
+            *slot -= turned;
+            set_aside = set_aside.max(turned);
+        }
+    }
+    (bad, set_aside)
+}
+
 impl Second {
     fn from_window(
         window: &Window,
@@ -46,19 +82,7 @@ impl Second {
         objectives: &Objectives,
         lateness: Lateness,
     ) -> Self {
-        let mut bad = [0; CLAUSES_MAX];
-        let each = judge::bad_of_each(objectives, total);
-        for (slot, (_, of_clause)) in bad.iter_mut().zip(each) {
-            *slot = of_clause.count;
-        }
-        let mut set_aside = 0;
-        if lateness.disturbs(objectives) {
-            let turned = lateness.turned(objectives, total, window.health.dropped_ours_count);
-            for (slot, turned) in bad.iter_mut().zip(turned) {
-                *slot -= turned;
-                set_aside = set_aside.max(turned);
-            }
-        }
+        let (bad, set_aside) = bad_of(window, total, objectives, lateness);
         Self {
             length: window.length_ns.as_secs_f64(),
             due: window.due_count,
@@ -89,6 +113,9 @@ pub(crate) struct Measured {
     pub(crate) objectives: Objectives,
     /// With those at the start that are not judged.
     pub(crate) seconds: Vec<Second>,
+    /// Attempts that failed when it was over: what hangs does, for a client waits up to its timeout. An error budget counts them;
+    /// under a bound they were overdue.
+    failed_after: u64,
     discard: u32,
     /// Most attempts failed for so long that the level was stopped.
     pub(crate) aborted: bool,
@@ -102,6 +129,7 @@ impl Measured {
             load,
             objectives: objectives.clone(),
             seconds: Vec::new(),
+            failed_after: 0,
             discard,
             aborted: false,
             due: 0,
@@ -117,6 +145,19 @@ impl Measured {
         let overdue = self.overdue();
         if let Some(last) = self.seconds.last_mut() {
             last.overdue = overdue;
+        }
+    }
+
+    /// Attempts that failed when the level was over.
+    pub(crate) fn fail_after(&mut self, count: u64) {
+        self.failed_after += count;
+    }
+
+    /// Those that count against a clause, beside the judged seconds.
+    pub(crate) fn failed_after(&self, clause: Clause) -> u64 {
+        match clause {
+            Clause::Errors { .. } => self.failed_after,
+            Clause::ResponseTime { .. } => 0,
         }
     }
 

@@ -255,8 +255,10 @@ fn pulse_seconds(progress: &Progress) -> f64 {
 }
 
 fn normal_of(level: &Level, base: f64) -> Option<Normal> {
+    // A slow service has seconds in which nothing ends: they have no times, and are not slow for it.
     let judged = level.measured.judged().iter();
     let mut times: Vec<u64> = judged
+        .filter(|second| second.attempts > 0)
         .map(|s| s.p99.map_or(u64::MAX, |p99| p99.0))
         .collect();
     times.sort_unstable();

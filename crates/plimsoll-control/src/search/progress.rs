@@ -23,6 +23,8 @@ pub(crate) struct Checked {
     pub(crate) seconds: f64,
     pub(crate) clause: usize,
     pub(crate) holds: bool,
+    /// And there were enough attempts to be sure of it.
+    pub(crate) is_sure: bool,
 }
 
 /// The boundary is known where 90 % lie below this many times what 10 % lie below.
@@ -38,6 +40,8 @@ pub(crate) struct Progress {
     /// With more in flight the closed loop got less: an overload may not end when the load does.
     pub(crate) recedes: bool,
     pub(crate) history: Vec<EndedLevel>,
+    /// What failed after its level changed one of them since they were weighed.
+    is_stale: bool,
     pace: Option<Pace>,
     /// Worked out anew from the history after every level.
     posterior: Option<Posterior>,
@@ -58,6 +62,7 @@ impl Progress {
             recedes: false,
             config,
             history: Vec::new(),
+            is_stale: false,
             pace: None,
             posterior: None,
             spells: Spells::default(),
@@ -74,8 +79,25 @@ impl Progress {
         self.weigh();
     }
 
+    /// Attempts of an earlier level that failed while a later one was played count there.
+    pub(crate) fn fail_after(&mut self, level: u32, count: u64) {
+        let mut newest_first = self.history.iter_mut().rev();
+        if let Some(played) = newest_first.find(|played| played.level == level && count > 0) {
+            played.fail_after(count);
+            self.is_stale = true;
+        }
+    }
+
+    /// Weighs again if something failed after its level.
+    pub(crate) fn weigh_late(&mut self) {
+        if self.is_stale {
+            self.weigh();
+        }
+    }
+
     /// Works out what everything that was seen says together.
     pub(crate) fn weigh(&mut self) {
+        self.is_stale = false;
         let evidence = evidence::of_search(&self.config.objectives, &self.history);
         let now = self.clock.elapsed();
         let throughput = self.full_throughput();
@@ -181,6 +203,11 @@ impl Progress {
             )
         };
         self.remarks.iter().any(unsteady)
+    }
+
+    /// A target that changed once may change again: what it carried meanwhile is no promise.
+    pub(crate) fn stands_still(&self) -> bool {
+        self.change.is_none() && !self.is_unsteady()
     }
 
     /// The target is not what it was when the search began.

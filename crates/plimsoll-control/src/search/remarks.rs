@@ -128,7 +128,10 @@ fn about_width(
 /// "At least" only where nothing was too much: no level above failed, was void or was cut short.
 fn about_ceiling(progress: &Progress, claim: Option<&Claim>) -> Option<SearchRemark> {
     let ceiling = progress.config.ceiling()?;
-    let claim = claim.filter(|claim| claim.rate >= ceiling.rate() * 0.999)?;
+    let is_at_it = |claim: &&Claim| claim.rate >= ceiling.rate() * 0.999;
+    let claim = claim
+        .filter(|claim| !claim.is_conditional)
+        .filter(is_at_it)?;
     let too_much = progress
         .levels()
         .any(|played| played.is_over || played.budgets() > 1.0);

@@ -84,7 +84,8 @@ impl Stage {
         if matches!(
             self,
             Self::FirstPace | Self::Approach(_) | Self::Explore | Self::Hold(_)
-        ) && let Some(remark) = hopeless::seen(progress)
+        ) && !progress.is_hopeless()
+            && let Some(remark) = hopeless::seen(progress)
         {
             progress.remark_once(remark);
         }

@@ -7,6 +7,8 @@ use plimsoll_core::{Nanos, Objectives, Outcome, Tally};
 
 use super::*;
 
+mod unlucky;
+
 /// Answers in 10 ms up to its capacity, in a second beyond it; no chance, no queue, no memory.
 struct Ideal {
     capacity: f64,
@@ -18,6 +20,8 @@ struct Ideal {
     /// Beyond its capacity it answers nothing at all.
     is_silent: bool,
     hanging: u64,
+    /// Of the rate that is asked, so much arrives.
+    arriving: f64,
 }
 
 impl Ideal {
@@ -30,12 +34,15 @@ impl Ideal {
             answer: Outcome::Ok,
             is_silent: false,
             hanging: 0,
+            arriving: 1.0,
         }
     }
 
     fn window(&mut self, step: &Step) -> Window {
         let (rate, offered) = match step.load {
-            StepLoad::Open { profile, .. } => (profile.constant_rate().unwrap(), true),
+            StepLoad::Open { profile, .. } => {
+                (self.arriving * profile.constant_rate().unwrap(), true)
+            }
             StepLoad::Closed { in_flight } => {
                 (self.capacity.min(f64::from(in_flight) * 100.0), false)
             }
@@ -434,6 +441,8 @@ fn the_client_timeout_follows_the_longest_bound() {
         ("p99<100ms", 1),
         ("p50<100ms,p99<2s", 8),
         ("p99<5s", 10),
+        ("p90<8s", 10),
+        ("p90<20s", 25),
         ("errors<1%", 10),
     ] {
         let timeout = client_timeout(&Objectives::parse(slo).unwrap());

@@ -5,6 +5,7 @@ mod behaviour;
 mod closed_forms;
 mod conditions;
 mod families;
+mod faults;
 mod gates;
 mod guarded;
 mod played;
