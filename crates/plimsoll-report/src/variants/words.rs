@@ -106,8 +106,13 @@ pub(crate) struct AxisWords {
 
 pub(crate) fn axis(axis: Axis) -> AxisWords {
     let users = |value: f64| {
-        let tens = (value / 10.0).round() * 10.0;
-        format::plural(tens as u64, "user", "users")
+        // Few are shown as they are: none at all would be no load.
+        let shown = if value < 20.0 {
+            value.round().max(1.0)
+        } else {
+            (value / 10.0).round() * 10.0
+        };
+        format::plural(shown as u64, "user", "users")
     };
     let (name, place): (_, fn(f64) -> String) = match axis {
         Axis::Levels | Axis::Rate => ("requests offered per second", format::rate),
@@ -261,4 +266,19 @@ fn invalid_runs(name: &str, runs: &InvalidRuns, is_valid: bool) -> String {
         },
         gates.join("; ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_users_are_not_none() {
+        let place = axis(Axis::Users).place;
+        let shown = [0.4, 1.2, 14.0, 23.0, 1_648.0].map(place);
+        assert_eq!(
+            shown,
+            ["1 user", "1 user", "14 users", "20 users", "1,650 users"]
+        );
+    }
 }
