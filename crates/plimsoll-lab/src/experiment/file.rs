@@ -55,7 +55,7 @@ section! {
         args: Option<Vec<String>> = "[\"--upstream\", \"${app.address}\"]",
         /// how many processes of it are started; 1 unless given
         instances: Option<u32> = "2",
-        /// cores that each instance may use; without it the tier is not confined
+        /// cores that each instance may use, 0.05 at least; without it the tier is not confined
         cpu: Option<f64> = "0.5",
         /// memory that each instance may use; needs a writable control group
         memory: Option<String> = "\"256MiB\"",

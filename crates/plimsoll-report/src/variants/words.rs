@@ -106,12 +106,10 @@ pub(crate) struct AxisWords {
 
 pub(crate) fn axis(axis: Axis) -> AxisWords {
     let users = |value: f64| {
-        // Few are shown as they are: none at all would be no load.
-        let shown = if value < 20.0 {
-            value.round().max(1.0)
-        } else {
-            (value / 10.0).round() * 10.0
-        };
+        // From a hundred on in tens; of few each counts, and none at all would be no load.
+        let value = value.max(1.0);
+        let step = 10_f64.powf((value.log10().floor() - 1.0).clamp(0.0, 1.0));
+        let shown = (value / step).round() * step;
         format::plural(shown as u64, "user", "users")
     };
     let (name, place): (_, fn(f64) -> String) = match axis {
@@ -278,7 +276,13 @@ mod tests {
         let shown = [0.4, 1.2, 14.0, 23.0, 1_648.0].map(place);
         assert_eq!(
             shown,
-            ["1 user", "1 user", "14 users", "20 users", "1,650 users"]
+            [
+                "1\u{a0}user",
+                "1\u{a0}user",
+                "14\u{a0}users",
+                "23\u{a0}users",
+                "1,650\u{a0}users"
+            ]
         );
     }
 }
