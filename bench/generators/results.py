@@ -1,6 +1,7 @@
 """Keeps the figures of a day with the machine they were taken on, as JSON and as Markdown."""
 
 import datetime
+import itertools
 import json
 import os
 import platform
@@ -11,16 +12,24 @@ FOLDER = os.path.join(peers.ROOT, "bench", "results")
 
 
 def save(name, outcome):
-    """Adds or replaces one section of today's file."""
+    """Adds one section to a file of today and of this machine. What was measured before stays: pages cite it."""
     os.makedirs(FOLDER, exist_ok=True)
-    day = datetime.date.today().isoformat()
-    path = os.path.join(FOLDER, f"{day}.json")
-    document = {"date": day, "machine": machine(), "sections": {}}
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as source:
-            document["sections"] = json.load(source)["sections"]
+    path, document = place_of(name)
     document["sections"][name] = outcome
     write(path, document, markdown(document))
+
+
+def place_of(name):
+    """The first file of today that is of this machine and lacks the section: `DAY.json`, `DAY-2.json` and so on."""
+    day, here = datetime.date.today().isoformat(), machine()
+    for count in itertools.count(1):
+        path = os.path.join(FOLDER, f"{day}.json" if count == 1 else f"{day}-{count}.json")
+        if not os.path.exists(path):
+            return path, {"date": day, "machine": here, "sections": {}}
+        with open(path, encoding="utf-8") as source:
+            document = json.load(source)
+        if document["machine"] == here and name not in document["sections"]:
+            return path, document
 
 
 def write(path, document, text):

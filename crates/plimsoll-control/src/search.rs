@@ -71,9 +71,9 @@ use settle::Backlog;
 use stage::Stage;
 
 /// Why a level that a signal cut off decides nothing.
-/// Such a client is done with an attempt within the seconds of its level, but for the last few.
-const GIVES_UP_SOON: Nanos = Nanos::from_secs(2);
 const INTERRUPTED: &str = "interrupted";
+/// A client that gives up by then is done with nearly all attempts of a level before that is over.
+const GIVES_UP_SOON: Nanos = Nanos::from_secs(2);
 /// A search ends when so much of its time was lost to levels that the generator could not sustain.
 const LOST_SHARE: f64 = 1.0 / 3.0;
 /// Nothing is played between a level that was void and the same again but this many seconds of low load: what held the

@@ -124,6 +124,8 @@ impl Aftermath {
         let taken = taken.map(|taken| taken.saturating_sub(self.taken_before));
         let left = waited.as_ref().map(|waited| waited.left);
         let drained = waited.and_then(|waited| waited.drained);
+        // What still waits is not lost: where nobody knows how much that is, nobody knows what is missing.
+        let tells = !waits || left.is_some();
         let after = After {
             at_ns: Nanos::ZERO,
             taken_count: taken.filter(|_| !self.counters.is_empty()),
@@ -133,7 +135,7 @@ impl Aftermath {
                 .filter(|_| waits)
                 .map(|took| Nanos(took.as_nanos() as u64)),
             stored_at_end_count: stored_at_end.filter(|_| stores),
-            stored_count: stored.filter(|_| stores),
+            stored_count: stored.filter(|_| stores && tells),
             killed,
             verified: None,
         };
@@ -343,6 +345,23 @@ mod tests {
             panic!("{:?}", looked.problems);
         };
         assert!(problem.starts_with("test.stored: "), "{problem}");
+    }
+
+    #[test]
+    fn what_is_stored_tells_nothing_without_what_still_waits() {
+        let gone = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let filler = Filler::default();
+        let gauge = [format!("http://{gone}/metrics#queue_depth")];
+        let aftermath = Aftermath {
+            gauges: gauges("backlog", &gauge, &filler).unwrap(),
+            ..of(database(true))
+        };
+        let looked = aftermath.look(Vec::new(), &AtomicBool::new(false));
+        assert_eq!(looked.after.backlog_left_count, None);
+        assert_eq!(looked.after.stored_count, None, "{:?}", looked.problems);
     }
 
     #[test]

@@ -236,7 +236,6 @@ fn every_burst_that_can_be_done_in_time_is_done() {
     }
 }
 
-/// Two hundred at once, of which some thirty can be done while they wait: the others know at once.
 /// Eight thousand a second at a service with six places that stands still for a while, may be slow for a while after that, and has
 /// made up for it within a second.
 fn stands_still(usual: Nanos, still: u64, slow: u64) {
@@ -277,6 +276,7 @@ fn all_that_came_while_a_fast_service_stood_still_is_done() {
     stands_still(Nanos::from_micros(625), 150, 0);
 }
 
+/// Two hundred at once, of which some thirty can be done while they wait: the others know at once.
 #[test]
 fn who_would_wait_in_vain_is_refused_at_once() {
     let mut admission = Admission::new(Config::default(), Nanos::ZERO);

@@ -117,7 +117,8 @@ impl Size {
         }
         self.queue_is(now, self.waiting_since.is_none());
         let waited = std::mem::take(&mut self.waited).as_secs_f64();
-        if self.is_believed(waited > BURST_AT_MOST * seconds) {
+        let has_waited = waited > BURST_AT_MOST * seconds;
+        if self.is_believed(has_waited) {
             let is_jump = self.arrived > JUMP * self.arrived_per_s * seconds;
             let weight = if self.windows == 0 || is_jump {
                 1.0
@@ -127,7 +128,7 @@ impl Size {
             self.windows = 1;
             self.arrived_per_s += weight * (self.arrived / seconds - self.arrived_per_s);
             self.admitted_per_s += weight * (self.admitted / seconds - self.admitted_per_s);
-        } else {
+        } else if !has_waited {
             // A burst at most: what was admitted then is no measure of what can be, and an overload is over soon.
             let excess = CALM_LEAVES * (self.ratio() - RATIO_LEAST);
             self.arrived_per_s = self.admitted_per_s * (RATIO_LEAST + excess);
@@ -225,6 +226,30 @@ mod tests {
         }
         assert!(size.ratio() < NOT_OVERLOADED);
         assert!(size.slots() > 60, "{}", size.slots());
+    }
+
+    /// What is not believed yet is no sign of calm.
+    #[test]
+    fn one_window_without_a_queue_does_not_end_an_overload_twice() {
+        let mut size = Size::new(Nanos::ZERO, Nanos::from_millis(250));
+        let mut now = Nanos::ZERO;
+        let mut window = |is_calm: bool| {
+            size.queue_is(now, is_calm);
+            for _ in 0..130 {
+                size.arrived();
+            }
+            for _ in 0..100 {
+                size.admitted();
+            }
+            now += WINDOW;
+            size.pass(now);
+            size.ratio()
+        };
+        window(false);
+        assert!((window(false) - 1.3).abs() < 1e-9);
+        let calmer = window(true);
+        assert!((window(false) - calmer).abs() < 1e-9);
+        assert!(window(false) > calmer);
     }
 
     #[test]
