@@ -69,14 +69,6 @@ impl Collection {
     }
 }
 
-/// What is left behind when the load has ended.
-#[derive(Debug)]
-pub struct Looked {
-    pub after: After,
-    /// What could not be counted, and why.
-    pub problems: Vec<String>,
-}
-
 /// How a wait for the backlog ended.
 struct Waited {
     left: u64,
@@ -113,20 +105,26 @@ impl Aftermath {
 
     /// Called when the load has ended; the time of the answer is left to the caller. A tier that the experiment has stopped or
     /// ended costs what would be counted in it and nothing else: what was measured is kept.
-    pub fn look(&self, killed: Vec<String>, stop: &AtomicBool) -> Looked {
-        let mut problems = Vec::new();
+    pub fn look(&self, killed: Vec<String>, stop: &AtomicBool) -> After {
+        let mut uncounted = BTreeMap::new();
         let (waits, stores) = (!self.gauges.is_empty(), !self.collections.is_empty());
-        let backlog = known(self.backlog(), &mut problems);
-        let stored_at_end = known(self.stored_since(stop), &mut problems);
-        let waited = known(self.wait(self.within, stop), &mut problems);
-        let taken = known(sum("taken", &self.counters), &mut problems);
-        let stored = known(self.stored_since(stop), &mut problems);
+        let backlog = known("backlog", self.backlog(), &mut uncounted);
+        let stored_at_end = known("stored", self.stored_since(stop), &mut uncounted);
+        let waited = known("backlog", self.wait(self.within, stop), &mut uncounted);
+        let taken = known("taken", sum("taken", &self.counters), &mut uncounted);
+        let stored = known("stored", self.stored_since(stop), &mut uncounted);
         let taken = taken.map(|taken| taken.saturating_sub(self.taken_before));
         let left = waited.as_ref().map(|waited| waited.left);
         let drained = waited.and_then(|waited| waited.drained);
         // What still waits is not lost: where nobody knows how much that is, nobody knows what is missing.
         let tells = !waits || left.is_some();
-        let after = After {
+        if stores && !tells {
+            let problem = "test.stored: what still waits is not lost, and how much that is could not be counted";
+            uncounted
+                .entry("stored".to_owned())
+                .or_insert_with(|| problem.to_owned());
+        }
+        After {
             at_ns: Nanos::ZERO,
             taken_count: taken.filter(|_| !self.counters.is_empty()),
             backlog_count: backlog.filter(|_| waits),
@@ -137,9 +135,9 @@ impl Aftermath {
             stored_at_end_count: stored_at_end.filter(|_| stores),
             stored_count: stored.filter(|_| stores && tells),
             killed,
+            uncounted,
             verified: None,
-        };
-        Looked { after, problems }
+        }
     }
 
     /// Until nothing is left, the time is up, or somebody wants to stop.
@@ -192,18 +190,17 @@ impl Aftermath {
     }
 }
 
-/// What was found, or why not among the problems, each once.
-fn known<T>(looked: Result<T, LabError>, problems: &mut Vec<String>) -> Option<T> {
-    match looked {
-        Ok(found) => Some(found),
-        Err(error) => {
-            let problem = error.to_string();
-            if !problems.contains(&problem) {
-                problems.push(problem);
-            }
-            None
-        }
-    }
+/// What was found; the first reason why not is kept.
+fn known<T>(
+    what: &str,
+    looked: Result<T, LabError>,
+    uncounted: &mut BTreeMap<String, String>,
+) -> Option<T> {
+    let note = |error: LabError| {
+        let of_it = uncounted.entry(what.to_owned());
+        of_it.or_insert_with(|| error.to_string());
+    };
+    looked.map_err(note).ok()
 }
 
 /// Of all the series of a key, as they stand now.
@@ -324,9 +321,8 @@ mod tests {
 
     #[test]
     fn a_database_that_was_started_again_is_counted() {
-        let looked = of(database(true)).look(Vec::new(), &AtomicBool::new(false));
-        assert_eq!(looked.problems, [""; 0]);
-        let after = looked.after;
+        let after = of(database(true)).look(Vec::new(), &AtomicBool::new(false));
+        assert_eq!(after.uncounted, BTreeMap::new());
         assert_eq!(
             (after.stored_at_end_count, after.stored_count),
             (Some(2), Some(2))
@@ -338,12 +334,11 @@ mod tests {
     fn a_database_that_is_gone_costs_its_count_and_nothing_else() {
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
         let killed = vec!["db at 1 s".to_owned()];
-        let looked = of(address.unwrap()).look(killed.clone(), &AtomicBool::new(false));
-        assert_eq!(looked.after.stored_count, None);
-        assert_eq!(looked.after.killed, killed);
-        let [problem] = looked.problems.as_slice() else {
-            panic!("{:?}", looked.problems);
-        };
+        let after = of(address.unwrap()).look(killed.clone(), &AtomicBool::new(false));
+        assert_eq!(after.stored_count, None);
+        assert_eq!(after.killed, killed);
+        assert_eq!(after.uncounted.len(), 1, "{after:?}");
+        let problem = &after.uncounted["stored"];
         assert!(problem.starts_with("test.stored: "), "{problem}");
     }
 
@@ -359,9 +354,12 @@ mod tests {
             gauges: gauges("backlog", &gauge, &filler).unwrap(),
             ..of(database(true))
         };
-        let looked = aftermath.look(Vec::new(), &AtomicBool::new(false));
-        assert_eq!(looked.after.backlog_left_count, None);
-        assert_eq!(looked.after.stored_count, None, "{:?}", looked.problems);
+        let after = aftermath.look(Vec::new(), &AtomicBool::new(false));
+        assert_eq!(after.backlog_left_count, None);
+        assert_eq!(after.stored_count, None, "{after:?}");
+        assert!(after.uncounted["backlog"].starts_with("test.backlog: "));
+        let problem = &after.uncounted["stored"];
+        assert!(problem.contains("what still waits"), "{problem}");
     }
 
     #[test]

@@ -30,10 +30,21 @@ pub(super) fn accepted(case: Case<'_>) -> Option<Gate> {
     );
     let note = match (waiting, left) {
         (Some(waiting), Some(left)) => backlog_words(waiting, left, after),
-        _ => "what became of them was not looked at; `backlog` of the lab's [test] would tell"
-            .to_owned(),
+        _ => match after.and_then(|after| after.uncounted.get("backlog")) {
+            Some(problem) => uncounted_words(problem),
+            None => {
+                "what became of them was not looked at; `backlog` of the lab's [test] would tell"
+                    .to_owned()
+            }
+        },
     };
     Some(with_note(result, note))
+}
+
+fn uncounted_words(problem: &str) -> String {
+    format!(
+        "it could not be counted when the load had ended ({problem}); a run in which it can be would decide"
+    )
 }
 
 fn backlog_words(waiting: u64, left: u64, after: Option<&After>) -> String {
@@ -60,7 +71,12 @@ pub(super) fn stored(case: Case<'_>) -> Option<Gate> {
         return Some(stores::stored(case));
     }
     let after = case.record.after.as_ref()?;
-    let stored = after.stored_count?;
+    let compared = "what was acknowledged or taken in, against what is stored or still waits";
+    let Some(stored) = after.stored_count else {
+        let problem = after.uncounted.get("stored")?;
+        let result = gate(GateId::Stored, GateState::Unknown, compared);
+        return Some(with_note(result, uncounted_words(problem)));
+    };
     let (ok, accepted) = case.record.acknowledged();
     let there = stored + after.backlog_left_count.unwrap_or(0);
     let owed = (ok + accepted).max(after.taken_count.unwrap_or(0));
@@ -72,7 +88,6 @@ pub(super) fn stored(case: Case<'_>) -> Option<Gate> {
         (_, 0) => GateState::Warning,
         _ => GateState::Fail,
     };
-    let compared = "what was acknowledged or taken in, against what is stored or still waits";
     let result = gate(GateId::Stored, state, compared);
     let result = with_figures(result, owed.to_string(), there.to_string(), "0 lost");
     let killed = match after.killed.as_slice() {

@@ -686,6 +686,23 @@ fn what_was_taken_in_is_told_from_what_was_done() {
 }
 
 #[test]
+fn what_was_to_be_counted_and_could_not_be_leaves_its_gates_undecided() {
+    let mut record = clean();
+    with_accepted(&mut record, 500);
+    let uncounted = ["backlog", "stored"]
+        .map(|what| (what.to_owned(), format!("test.{what}: connection refused")));
+    record.push(Line::After(After {
+        uncounted: uncounted.into(),
+        ..After::default()
+    }));
+    for (number, problem) in [(11, "test.backlog: "), (12, "test.stored: ")] {
+        let (state, note) = state_of(&record, number);
+        assert_eq!(state, GateState::Unknown, "{number}: {note}");
+        assert!(note.contains(problem), "{number}: {note}");
+    }
+}
+
+#[test]
 fn what_was_acknowledged_and_is_not_stored_is_lost() {
     let mut record = clean();
     with_accepted(&mut record, 500);

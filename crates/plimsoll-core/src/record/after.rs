@@ -1,5 +1,7 @@
 //! What was found when the load had ended: work taken in and not done, and what was stored.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
@@ -29,6 +31,9 @@ pub struct After {
     /// Instances that the experiment killed and started again, with the time since the load began: `worker at 40 s`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub killed: Vec<String>,
+    /// What was to be counted and could not be, with a sentence that says why: `taken`, `backlog`, `stored`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub uncounted: BTreeMap<String, String>,
     /// Of a workload: every document, held against what was acknowledged for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,

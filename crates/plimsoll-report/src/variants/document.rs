@@ -117,6 +117,7 @@ fn after(record: &Record) -> Option<Value> {
         "stored_count": after.stored_count,
         "lost_count": after.lost_count(ok + accepted),
         "killed": after.killed,
+        "uncounted": after.uncounted,
     }))
 }
 

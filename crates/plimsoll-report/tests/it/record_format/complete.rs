@@ -75,6 +75,7 @@ pub(super) fn lines() -> Vec<Line> {
         stored_at_end_count: Some(90),
         stored_count: Some(97),
         killed: vec!["worker at 40 s".to_owned()],
+        uncounted: [("taken".to_owned(), "connection refused".to_owned())].into(),
         verified: Some(Verified::default()),
     }));
     lines.push(Line::Script(script_counts()));

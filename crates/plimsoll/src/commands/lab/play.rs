@@ -12,7 +12,7 @@ use plimsoll_core::record::{
 };
 use plimsoll_core::test::Test;
 use plimsoll_lab::LabError;
-use plimsoll_lab::aftermath::{Aftermath, Looked};
+use plimsoll_lab::aftermath::Aftermath;
 use plimsoll_lab::experiment::Load;
 use plimsoll_lab::tiers::{Ports, System};
 use plimsoll_net::{Endpoint, Target};
@@ -120,10 +120,10 @@ impl Play<'_> {
             return Ok(None);
         };
         if let Some(aftermath) = aftermath {
-            let Looked { after, problems } = aftermath.look(system.killed(variant), self.stop);
+            let after = aftermath.look(system.killed(variant), self.stop);
             let at_ns = measured.session.clock.now();
             let is_stopped = self.stop.load(Ordering::Relaxed);
-            for problem in problems.iter().filter(|_| !is_stopped) {
+            for problem in after.uncounted.values().filter(|_| !is_stopped) {
                 output::progress(&format!("plimsoll: {problem}; that is not counted"));
             }
             measured

@@ -128,6 +128,10 @@ fn what_is_done_to_the_database_costs_no_run() {
     assert_eq!(after(0)["killed"], serde_json::json!(["db at 1 s"]));
     if is_soak {
         assert!(after(1)["stored_count"].is_null(), "{}", after(1));
+        let gates = &document["variants"][1]["runs"][0]["summary"]["gates"];
+        let gates = gates.as_array().unwrap();
+        let stored = gates.iter().find(|gate| gate["number"] == 12).unwrap();
+        assert_eq!(stored["state"], "unknown", "{stored}");
         assert!(stderr.contains("test.stored: "), "{stderr}");
         assert!(stderr.contains("that is not counted"), "{stderr}");
     }
