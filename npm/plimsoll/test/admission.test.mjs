@@ -6,6 +6,7 @@ import { Admission } from '../dist/admission/admission.js';
 import { CLASSES, classOf } from '../dist/admission/classes.js';
 import { HalfLoad } from '../dist/admission/half-load.js';
 import { Fixed } from '../dist/admission/limit.js';
+import { Mean } from '../dist/admission/mean.js';
 import { Size, slotsFor } from '../dist/admission/queue.js';
 
 const PATIENCE = 250;
@@ -169,6 +170,71 @@ test('a burst that finds the service idle is not refused', () => {
   }
   assert.equal(seen.refused.length, 0);
   assert.equal(admission.counts.served, 40);
+});
+
+test('all that came while the loop stood still is done', () => {
+  const { admission, seen, arrives } = outside(new Fixed(16));
+  const flying = [];
+  const end = (now) => {
+    for (const guest of flying.splice(0)) {
+      admission.ended(now, guest, 'served');
+    }
+    flying.push(...seen.admitted.splice(0));
+  };
+  let now = 0;
+  for (let turn = 0; turn < 125; turn += 1, now += 1.5) {
+    for (let count = 0; count < 16; count += 1) {
+      arrives(now);
+    }
+    end(now + 1.5);
+  }
+  // Fifty milliseconds of some eight thousand a second, and sixteen are done every one and a half.
+  for (let count = 0; count < 400; count += 1) {
+    arrives(now);
+  }
+  for (let turn = 0; turn < 40; turn += 1, now += 1.5) {
+    end(now);
+  }
+  assert.equal(seen.refused.length, 0);
+  assert.equal(admission.counts.served, 2_400);
+});
+
+test('a pause of a fast service leaves its mean, and a change does not', () => {
+  const mean = new Mean(0);
+  let now = 0;
+  const add = (count, took) => {
+    for (let index = 0; index < count; index += 1) {
+      now += 0.1;
+      mean.add(now, took);
+    }
+  };
+  add(100_000, 1);
+  add(300, 10);
+  assert.ok(mean.value < 1.2, `${mean.value}`);
+  add(200_000, 10);
+  assert.ok(mean.value > 9, `${mean.value}`);
+});
+
+test('half a second in which somebody waits is no overload yet', () => {
+  const size = new Size(0, PATIENCE);
+  let now = 0;
+  const window = (isCalm) => {
+    size.queueIs(now, isCalm);
+    for (let count = 0; count < 130; count += 1) {
+      size.arrived();
+      if (count < 100) {
+        size.admitted();
+      }
+    }
+    now += 500;
+    size.pass(now);
+    return size.ratio();
+  };
+  assert.ok(window(false) < 1.05);
+  assert.ok(Math.abs(window(false) - 1.3) < 1e-9);
+  const calmer = window(true);
+  assert.ok(Math.abs(window(false) - calmer) < 1e-9);
+  assert.ok(window(false) > calmer);
 });
 
 test('who would wait in vain is refused at once, and not who came before', () => {

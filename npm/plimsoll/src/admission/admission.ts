@@ -4,6 +4,7 @@
 import { Floors } from './classes.js';
 import { CriticalRate } from './critical-rate.js';
 import type { Ended, Explained, Limit } from './limit.js';
+import { Mean } from './mean.js';
 import { Queue, Size, type Guest } from './queue.js';
 
 /** Why a request was refused: too many wait, or it has waited as long as is worth waiting. */
@@ -17,9 +18,6 @@ const OVERLOADED_SINCE = 1_000;
  * times. Once that was too few, and until nobody waits any more, it is no burst, and who waits shall be served. */
 const BURST = 1.2;
 const LASTING = 0.8;
-/** Answers that the mean latency looks back on. */
-const RECENT = 300;
-
 /** Told of decisions, at once or later, always during a call of the admission. */
 export interface Host<G extends Guest> {
   admitted(guest: G): void;
@@ -59,8 +57,8 @@ export class Admission<G extends Guest> {
   private readonly size: Size;
   private readonly floors = new Floors();
   private queuedSince: number | undefined;
-  /** Mean time of good answers; none yet at zero. */
-  private mean = 0;
+  /** Time of good answers. */
+  private readonly mean: Mean;
   /** Somebody found the queue full since it was empty last. */
   private wasFull = false;
   private readonly saturated: Saturation;
@@ -73,6 +71,7 @@ export class Admission<G extends Guest> {
     now: number,
   ) {
     this.size = new Size(now, patience);
+    this.mean = new Mean(now);
     this.saturated = new Saturation(now);
     this.critical = new CriticalRate(now);
   }
@@ -130,7 +129,7 @@ export class Admission<G extends Guest> {
     this.counts[ended] += 1;
     this.critical.completed();
     if (ended === 'served') {
-      this.mean += (now - began - this.mean) / Math.min(this.counts.served, RECENT);
+      this.mean.add(now, now - began);
     }
     // A failed one may still be worked on; a service that fails fast would be sent the next at once.
     const until = ended === 'served' ? now : began + this.rule.keptAfterFailure();
@@ -177,7 +176,8 @@ export class Admission<G extends Guest> {
       }
       this.admit(now, guest);
     }
-    while (this.queue.length > this.size.slots && this.pushOut(this.size.slots, newest));
+    const slots = this.slots();
+    while (this.queue.length > slots && this.pushOut(slots, newest));
     this.lookAtQueue(now);
   }
 
@@ -201,6 +201,13 @@ export class Admission<G extends Guest> {
     return this.queue.length >= this.servedInTime() && !this.isNewestFirst(now);
   }
 
+  /** How many may wait. Without an overload it is a burst: as many as will be let in in time, however fast the service is. */
+  private slots(): number {
+    const { slots } = this.size;
+    const isKnown = this.mean.value > 0 && !this.size.isOverload();
+    return isKnown ? Math.max(slots, this.servedInTime()) : slots;
+  }
+
   /** How many of the most important may wait although few places are enough to keep the service busy: they are served first, so
    * as many as will be let in in time. A queue is short where too much arrives for long; of these, too many arrive for a moment
    * only. Where they alone are more than can be done, there is nothing to be had by waiting. */
@@ -216,7 +223,8 @@ export class Admission<G extends Guest> {
 
   /** Nobody knows before the first answer, which is taken for no limit. */
   private servedPerSecond(): number {
-    const perSecond = this.mean > 0 ? (1e3 * this.rule.limit()) / this.mean : Infinity;
+    const mean = this.mean.value;
+    const perSecond = mean > 0 ? (1e3 * this.rule.limit()) / mean : Infinity;
     return Math.min(perSecond, this.size.bestPerSecond ?? Infinity);
   }
 

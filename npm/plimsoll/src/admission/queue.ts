@@ -139,6 +139,9 @@ const RATIO_LEAST = 1.002;
 const NOT_OVERLOADED = 1.05;
 /** Somebody waits for a larger part of a window only in an overload: a burst is done, or refused, after the longest wait. */
 const BURST_AT_MOST = 0.6;
+/** Of one window this is believed only if so many times as much arrives as is let in: after a pause of the loop a fast service
+ * has as much to make up for, and those that wait for it shall not be sent away. */
+const AT_ONCE = 2;
 /** So much of an overload is believed after a window without one. */
 const CALM_LEAVES = 0.5;
 /** Somebody waits for all of a window. */
@@ -159,6 +162,8 @@ export class Size {
   private waitingSince: number | undefined;
   private arrivals = 0;
   private admissions = 0;
+  /** Windows in a row in which somebody waited for most of the time. */
+  private waitingWindows = 0;
   private fullWindows = 0;
   private arrivedPerSecond = 0;
   admittedPerSecond = 0;
@@ -190,19 +195,25 @@ export class Size {
     return Math.max(this.arrivedPerSecond / Math.max(this.admittedPerSecond, 1e-9), RATIO_LEAST);
   }
 
+  /** More arrives than can be done, and not for a moment only. */
+  isOverload(): boolean {
+    return this.ratio() > NOT_OVERLOADED;
+  }
+
   pass(now: number): void {
     if (now - this.begun < WINDOW) {
       return;
     }
     const seconds = (now - this.begun) / 1e3;
     this.queueIs(now, this.waitingSince === undefined);
-    if (this.waited > BURST_AT_MOST * (now - this.begun)) {
+    const hasWaited = this.waited > BURST_AT_MOST * (now - this.begun);
+    if (this.isBelieved(hasWaited)) {
       const isJump = this.arrivals > JUMP * this.arrivedPerSecond * seconds;
       const weight = this.isFirst || isJump ? 1 : SMOOTHING;
       this.isFirst = false;
       this.arrivedPerSecond += weight * (this.arrivals / seconds - this.arrivedPerSecond);
       this.admittedPerSecond += weight * (this.admissions / seconds - this.admittedPerSecond);
-    } else {
+    } else if (!hasWaited) {
       // A burst at most: what was admitted then is no measure of what can be, and an overload is over soon.
       const excess = CALM_LEAVES * (this.ratio() - RATIO_LEAST);
       this.arrivedPerSecond = this.admittedPerSecond * (RATIO_LEAST + excess);
@@ -213,6 +224,11 @@ export class Size {
     this.arrivals = 0;
     this.admissions = 0;
     this.slots = Math.max(Math.floor(this.wanted()), 1);
+  }
+
+  private isBelieved(hasWaited: boolean): boolean {
+    this.waitingWindows = hasWaited ? this.waitingWindows + 1 : 0;
+    return this.waitingWindows >= 2 || (hasWaited && this.arrivals >= AT_ONCE * this.admissions);
   }
 
   private measureBest(perSecond: number, isFull: boolean): void {
@@ -229,7 +245,7 @@ export class Size {
   private wanted(): number {
     const ratio = this.ratio();
     let wanted = slotsFor(ratio);
-    if (ratio > NOT_OVERLOADED) {
+    if (this.isOverload()) {
       wanted = Math.min(wanted, (this.patience / 1e3) * this.admittedPerSecond);
     }
     if (ratio > HEAVY) {
