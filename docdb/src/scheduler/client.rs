@@ -29,6 +29,16 @@ pub(super) enum Served {
     Never,
 }
 
+/// Of a cost that is far more than usual only a part counts: the thread may have been without a core.
+fn counted(usual: u64, cost: u64) -> u64 {
+    cost.min(8 * usual + UNKNOWN)
+}
+
+/// What is usual after one more.
+pub(super) fn usual(before: u64, cost: u64) -> u64 {
+    (3 * before + counted(before, cost)) / 4
+}
+
 impl Client {
     pub(crate) fn new(id: i32, peer: &str) -> Self {
         Self {
@@ -52,19 +62,17 @@ impl Client {
         }
     }
 
-    /// A command took `cost`, beginning where its share was used up to `share`. Of what is far more than usual only a part counts:
-    /// the thread may have been without a core.
+    /// A command took `cost`, beginning where its share was used up to `share`.
     pub(super) fn serve(&self, lane: u64, share: u64, cost: u64) {
-        let usual = match self.served_in(lane) {
+        let before = match self.served_in(lane) {
             Served::Upto { cost, .. } => cost,
             Served::Never => UNKNOWN,
         };
-        let counted = cost.min(8 * usual + UNKNOWN);
+        let counted = counted(before, cost);
         self.lane.store(lane, Ordering::Relaxed);
         self.served
             .store(share.saturating_add(counted), Ordering::Relaxed);
-        self.cost
-            .store((3 * usual + counted) / 4, Ordering::Relaxed);
+        self.cost.store(usual(before, cost), Ordering::Relaxed);
     }
 
     /// It closed its side: nobody waits for what it asked.

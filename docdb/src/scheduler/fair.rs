@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::client::{Client, Served, UNKNOWN};
+use super::client::{Client, Served, UNKNOWN, usual};
 
 /// Fresh jobs of a database get this much time, in nanoseconds, before a slice of a long one comes in between: with slices of
 /// a millisecond, a ninth of the time is what a long query gets at least.
@@ -48,17 +48,20 @@ pub(crate) struct FairQueue<T> {
 struct Lane<T> {
     /// Unlike that of any other lane.
     id: u64,
-    /// Jobs that wait for the first time, with what their clients' shares are used up to: by that, by what their clients asked for
-    /// last (small differences are none), in order of arrival.
-    jobs: BTreeMap<(u64, u64, u64), (u64, T)>,
+    /// Jobs that wait for the first time: by what their clients' shares will be used up to then, by what they will take (small
+    /// differences are none), in order of arrival. Were it by what is used before, all who are as far would go before one who is
+    /// a little further and asks for little.
+    jobs: BTreeMap<(u64, u64, u64), Fresh<T>>,
     arrived: u64,
     /// What the share of the client was used up to that was served last: who comes back from idleness begins here.
     now: u64,
     /// What the share is used up to that strangers have together. With one each, a stream of clients that come for the first time would
     /// be served before one that was served once, again and again.
     strangers: u64,
-    /// Who sent the fresh job that was popped last, with that share.
-    on: Option<(Arc<Client>, u64)>,
+    /// About what a command of a stranger takes.
+    stranger_cost: u64,
+    /// Who sent the fresh job that was popped last, with that share and what it was expected to take.
+    on: Option<(Arc<Client>, u64, u64)>,
     /// What remains of long ones, after those.
     rests: VecDeque<T>,
     served: u64,
@@ -66,6 +69,16 @@ struct Lane<T> {
     owed: u64,
     /// The job that was popped last was a rest.
     on_rest: bool,
+}
+
+/// A job that waits for the first time.
+#[derive(Debug)]
+struct Fresh<T> {
+    /// What its client's share is used up to without it.
+    share: u64,
+    /// About what it takes.
+    cost: u64,
+    job: T,
 }
 
 impl<T: Sent> Lane<T> {
@@ -77,6 +90,7 @@ impl<T: Sent> Lane<T> {
             arrived: 0,
             now: 0,
             strangers: 0,
+            stranger_cost: UNKNOWN,
             on: None,
             rests: VecDeque::new(),
             served,
@@ -100,19 +114,21 @@ impl<T: Sent> Lane<T> {
             self.owed = 0;
             return self.rests.pop_front();
         }
-        let (_, (share, job)) = self.jobs.pop_first()?;
+        let (_, Fresh { share, cost, job }) = self.jobs.pop_first()?;
         self.now = self.now.max(share);
-        self.on = job.client().map(|client| (Arc::clone(client), share));
+        let client = job.client();
+        self.on = client.map(|client| (Arc::clone(client), share, cost));
         Some(job)
     }
 
     /// The fresh job that was popped last took `cost`.
     fn charge(&mut self, cost: u64) {
-        let Some((client, share)) = self.on.take() else {
+        let Some((client, share, expected)) = self.on.take() else {
             return;
         };
         if let Served::Never = client.served_in(self.id) {
-            self.strangers = (self.strangers + cost).saturating_sub(UNKNOWN);
+            self.strangers = (self.strangers + cost).saturating_sub(expected);
+            self.stranger_cost = usual(self.stranger_cost, cost).max(UNKNOWN);
         }
         client.serve(self.id, share, cost);
     }
@@ -120,7 +136,7 @@ impl<T: Sent> Lane<T> {
     /// About what the next job takes, where that is known of who sent it.
     fn next_cost(&self) -> u64 {
         match self.jobs.first_key_value() {
-            Some(((_, cost, _), _)) if !self.rest_is_next() => cost * ALIKE,
+            Some((_, fresh)) if !self.rest_is_next() => fresh.cost,
             _ => 0,
         }
     }
@@ -133,14 +149,14 @@ impl<T: Sent> Lane<T> {
             Some(Served::Upto { share, cost }) => (share, cost),
             Some(Served::Never) => {
                 let used = self.strangers.clamp(self.now, most);
-                self.strangers = used + UNKNOWN;
-                (used, UNKNOWN)
+                self.strangers = used + self.stranger_cost;
+                (used, self.stranger_cost)
             }
         };
         let share = used.clamp(self.now, most);
         self.arrived += 1;
-        let place = (share / ALIKE, cost / ALIKE, self.arrived);
-        self.jobs.insert(place, (share, job));
+        let place = ((share + cost) / ALIKE, cost / ALIKE, self.arrived);
+        self.jobs.insert(place, Fresh { share, cost, job });
     }
 }
 
@@ -310,6 +326,40 @@ mod tests {
             let late = waits.iter().skip(3).max();
             assert!(late <= Some(&1), "{waits:?}, {little} ns, anew: {anew}");
         }
+    }
+
+    /// It asks again as soon as it is answered; a hundred others came at once, are let go and come again as strangers each time.
+    #[test]
+    fn who_asks_for_little_again_and_again_does_not_wait_for_strangers() {
+        let mut queue = FairQueue::new(200);
+        let few = Arc::new(Client::new(0, ""));
+        let stranger = || (Arc::new(Client::new(1, "")), 0);
+        for _ in 0..100 {
+            queue.push("a", stranger()).unwrap();
+        }
+        let mut waits = Vec::new();
+        for _ in 0..400 {
+            queue.push("a", (Arc::clone(&few), 0)).unwrap();
+            let mut waited = 0;
+            loop {
+                let (name, (client, _)) = queue.pop().unwrap();
+                let is_few = Arc::ptr_eq(&client, &few);
+                let cost = if is_few { 15_000 } else { 12_000_000 };
+                queue.served(&name, cost, None);
+                if is_few {
+                    break;
+                }
+                queue.push("a", stranger()).unwrap();
+                waited += 1;
+            }
+            waits.push(waited);
+            // One of them is under way when it asks again.
+            let (name, _) = queue.pop().unwrap();
+            queue.served(&name, 12_000_000, None);
+            queue.push("a", stranger()).unwrap();
+        }
+        let late = waits.iter().skip(3).max();
+        assert!(late <= Some(&1), "{waits:?}");
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::error::Result;
 
 /// A length of four bytes, to be written when the document ends.
 const OPEN: [u8; 4] = [0; 4];
+/// From here on a document is written into large pages.
+const LARGE: usize = 4 << 20;
 
 /// One document in the making. Of a name everything from a zero byte on is left out: BSON names end there.
 #[derive(Debug, Clone)]
@@ -38,7 +40,12 @@ impl Writer {
 
     /// Makes room for so many bytes more.
     pub(crate) fn reserve(&mut self, bytes: usize) {
+        let before = self.bytes.capacity();
         self.bytes.reserve(bytes);
+        let now = self.bytes.capacity();
+        if now > before && now >= LARGE {
+            plimsoll_base::heap::use_large_pages(&mut self.bytes);
+        }
     }
 
     /// Bytes written so far, ends not counted.
