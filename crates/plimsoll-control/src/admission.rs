@@ -288,7 +288,7 @@ impl Admission {
 
     /// The last moment at which it is worth beginning.
     fn latest(&self, now: Nanos, owner: Owner, deadline: Option<Nanos>) -> Nanos {
-        let learned = self.clients.learned().map(|patience| now + patience);
+        let learned = self.clients.learned(now).map(|patience| now + patience);
         let Some(end) = deadline.or(learned) else {
             return Nanos::MAX;
         };
@@ -322,7 +322,7 @@ impl Admission {
         let age = now - waiting.arrived;
         // Clients that go at once close a connection; they were not waiting for anything.
         if age >= AGE_LEAST {
-            self.clients.gave_up(age);
+            self.clients.gave_up(now, age);
         }
         if is_admitted {
             return false;
@@ -352,8 +352,8 @@ impl Admission {
     }
 
     /// The upstream itself gave up after so long (504).
-    pub fn upstream_gave_up(&mut self, age: Nanos) {
-        self.upstream.gave_up(age);
+    pub fn upstream_gave_up(&mut self, now: Nanos, age: Nanos) {
+        self.upstream.gave_up(now, age);
     }
 
     /// A request that was let through is over.
@@ -383,6 +383,7 @@ impl Admission {
                 self.counts.served += 1;
                 self.fairness.took(owner, seconds);
                 self.mean.add(now, seconds);
+                self.clients.stayed(now - guest.waiting.arrived);
             }
             Ended::Left => self.counts.left += 1,
             Ended::Aside => self.counts.aside += 1,

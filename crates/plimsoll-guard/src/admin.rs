@@ -136,7 +136,7 @@ fn upstream(member: &Member) -> Value {
     member.gate.look(|admission, holders| {
         let level = admission.explain();
         let counts = admission.counts();
-        let (client_timeout, upstream_timeout) = admission.timeouts();
+        let (client_timeout, upstream_timeout) = admission.timeouts(now);
         json!({
             "name": member.name,
             "limit": admission.limit(),

@@ -17,7 +17,7 @@ use crate::flood::PREFACE;
 use crate::http1::Http1;
 use crate::http2;
 use crate::incoming::{self, Incoming};
-use crate::refusal::Answer;
+use crate::refusal::{Answer, Persistence};
 use crate::request;
 use crate::shared::Server;
 use crate::side::Side as _;
@@ -43,6 +43,7 @@ enum Came {
 struct Refused {
     answer: Answer,
     is_head: bool,
+    is_http10: bool,
     keepalive: bool,
 }
 
@@ -120,10 +121,11 @@ async fn refuse(
 ) -> Option<bool> {
     let answer = &refused.answer;
     let keepalive = refused.keepalive && !server.is_stopping();
+    let persistence = Persistence::new(keepalive, refused.is_http10);
     let bytes = if refused.is_head {
-        answer.head_bytes(keepalive)
+        answer.head_bytes(persistence)
     } else {
-        answer.bytes(keepalive)
+        answer.bytes(persistence)
     };
     let is_written = client.write(&bytes).await.is_ok();
     if let Some((log, line)) = server.log().zip(line) {
@@ -149,7 +151,11 @@ async fn turn_away(mut client: Client, peer: IpAddr, server: &Server, error: Hea
         };
         log.tell(Line::unread(peer), told);
     }
-    if client.write(&answer.bytes(false)).await.is_ok() {
+    if client
+        .write(&answer.bytes(Persistence::Close))
+        .await
+        .is_ok()
+    {
         client.part().await;
     }
 }
@@ -198,6 +204,7 @@ fn came(read: &RequestHead<'_>, peer: IpAddr, is_secure: bool, server: &Server) 
         let refused = Refused {
             answer,
             is_head: read.method == "HEAD",
+            is_http10: read.is_http10,
             keepalive: read.keepalive,
         };
         return Came::Refused(refused, line);

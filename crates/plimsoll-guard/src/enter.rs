@@ -23,6 +23,8 @@ pub(crate) struct Seat {
     pub(crate) permit: Permit,
     pub(crate) timeouts: Timeouts,
     pub(crate) began: Nanos,
+    /// The answer must be whole by then, also one of another upstream; none if there is no such bound.
+    whole_by: Option<Nanos>,
     /// How often it may be sent again.
     attempts_left: u32,
     /// A kept connection may not be what it seems: it was tried.
@@ -58,7 +60,8 @@ impl Server {
         }
         let left = failed.attempts_left - 1;
         let again = self.enter_but(asked, until, Some(&failed.member), left);
-        let seat = again.await.ok()?;
+        let mut seat = again.await.ok()?;
+        seat.whole_by = failed.whole_by;
         seat.member.sent_again.add();
         Some(seat)
     }
@@ -105,6 +108,7 @@ impl Server {
                 permit,
                 timeouts: asked.timeouts,
                 began: self.now(),
+                whole_by: asked.timeouts.whole.map(|whole| self.now() + of(whole)),
                 attempts_left,
                 is_fresh: not.is_some(),
                 way: Cell::new(0),
@@ -120,6 +124,10 @@ impl Server {
     }
 }
 
+fn of(time: Duration) -> Nanos {
+    Nanos::from_secs_f64(time.as_secs_f64())
+}
+
 impl Seat {
     /// Whether only a fresh connection will do.
     pub(crate) fn is_fresh(&self) -> bool {
@@ -128,8 +136,20 @@ impl Seat {
 
     /// What is left of the time that the whole may take; none if there is no such bound.
     pub(crate) fn whole_left(&self, now: Nanos) -> Option<Duration> {
-        let passed = Duration::from_nanos((now - self.began).0);
-        Some(self.timeouts.whole?.saturating_sub(passed))
+        let left = self.whole_by?.0.saturating_sub(now.0);
+        Some(Duration::from_nanos(left))
+    }
+
+    /// Whether no answer can be whole in time any more.
+    pub(crate) fn is_late(&self, now: Nanos) -> bool {
+        self.whole_left(now).is_some_and(|left| left.is_zero())
+    }
+
+    /// How long connecting may take.
+    pub(crate) fn connect_within(&self, now: Nanos) -> Duration {
+        let connect = self.timeouts.connect;
+        self.whole_left(now)
+            .map_or(connect, |left| left.min(connect))
     }
 
     /// Nobody could connect to it.

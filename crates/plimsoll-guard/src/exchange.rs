@@ -52,6 +52,18 @@ pub(crate) struct Failed {
     pub(crate) upload: Upload,
 }
 
+impl Failed {
+    /// The time for the whole was over before anything was sent.
+    pub(crate) fn unsent(upload: Upload) -> Self {
+        Self {
+            trouble: Trouble::TooSlow,
+            facts: Facts::default(),
+            is_unanswered: true,
+            upload,
+        }
+    }
+}
+
 /// What is known of an answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Facts {

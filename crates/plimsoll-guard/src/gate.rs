@@ -235,7 +235,8 @@ impl Gate {
     }
 
     pub(crate) fn upstream_gave_up(&self, age: Nanos) {
-        self.inner.borrow_mut().admission.upstream_gave_up(age);
+        let mut inner = self.inner.borrow_mut();
+        inner.admission.upstream_gave_up(self.now(), age);
     }
 
     pub(crate) fn look<T>(&self, at: impl FnOnce(&Admission, &Holders) -> T) -> T {

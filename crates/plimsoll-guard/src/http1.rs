@@ -262,7 +262,8 @@ impl Side for Http1<'_> {
         // A client that waits for a word may send its body or the next request: nobody could tell which.
         let is_clear = self.body.is_over() || (self.is_small && !self.expects);
         self.relay.keepalive &= is_clear && !self.server.is_stopping();
-        answer.put(&mut self.relay.bytes, self.relay.keepalive);
+        let persistence = self.relay.persistence();
+        answer.put(&mut self.relay.bytes, persistence);
         if self.is_head {
             let text = answer.text.len() + 1;
             self.relay.bytes.truncate(self.relay.bytes.len() - text);

@@ -31,9 +31,11 @@ const PARTING: Duration = Duration::from_secs(5);
 const STREAMS: u32 = 128;
 /// As long as a head of HTTP/1.1 may be.
 const HEAD_BYTES: u32 = 64 << 10;
-/// What a stream, and all of a connection's, may send ahead.
+/// What a stream may send ahead, as much as a connection of HTTP/1.1.
 const STREAM_WINDOW: u32 = 64 << 10;
-const CONNECTION_WINDOW: u32 = 1 << 20;
+/// What all streams of a connection may: each its own. With less, many bodies that come side by side would fill it before one of
+/// them is far enough to ask for a permit, and all would wait for each other.
+const CONNECTION_WINDOW: u32 = STREAMS * STREAM_WINDOW;
 /// What is kept for a client that does not take it, of each stream.
 const SEND_BYTES: usize = 64 << 10;
 /// Streams that their client took back before they were looked at, and those that we had to end (`MadeYouReset`).

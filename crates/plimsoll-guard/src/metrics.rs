@@ -49,6 +49,7 @@ pub(crate) struct Look<'a> {
 
 impl<'a> Look<'a> {
     fn at(member: &'a Member) -> Self {
+        let now = member.gate.now();
         member.gate.look(|admission, _| Self {
             member,
             counts: admission.counts(),
@@ -57,7 +58,7 @@ impl<'a> Look<'a> {
             in_flight: admission.in_flight(),
             waiting: admission.waiting(),
             saturation: admission.saturation(),
-            timeouts: admission.timeouts(),
+            timeouts: admission.timeouts(now),
         })
     }
 }

@@ -13,6 +13,8 @@ use crate::upstreams::Upstreams;
 
 /// Labels of routes and tenants are cut here: they are for people, and must not hold memory.
 const LABEL_BYTES: usize = 48;
+/// A header with one of these in its name lets somebody in.
+const SECRETS: [&str; 6] = ["auth", "cookie", "key", "secret", "session", "token"];
 
 /// Fields that clients and meshes count attempts in; a value above the number beside it is a retry.
 const ATTEMPTS: [(&str, u32); 4] = [
@@ -106,7 +108,7 @@ impl Policy {
             attempts: config.retries.attempts,
             route: label,
             client: facts.client,
-            tenant: tenant.map(|key| cut(&String::from_utf8_lossy(key)).to_owned()),
+            tenant: tenant.map(|key| shown(&config.tenant, key, tenant_key)),
             wanted,
             patience: said::patience(facts.field),
         }
@@ -188,6 +190,26 @@ fn tenant<'a>(key: &TenantKey, facts: &Facts<'a>) -> Option<&'a [u8]> {
         TenantKey::Address => None,
         TenantKey::Header(name) => (facts.field)(name),
         TenantKey::Cookie(name) => cookie((facts.field)("cookie")?, name.as_bytes()),
+    }
+}
+
+/// Whether what a header holds lets somebody in.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRETS.iter().any(|part| name.contains(part))
+}
+
+/// How a tenant is named to people. What lets somebody in is told apart and not shown.
+fn shown(of: &TenantKey, key: &[u8], hash: u64) -> String {
+    let is_secret = match of {
+        TenantKey::Cookie(_) => true,
+        TenantKey::Header(name) => is_secret(name),
+        TenantKey::Address => false,
+    };
+    if is_secret {
+        format!("#{hash:016x}")
+    } else {
+        cut(&String::from_utf8_lossy(key)).to_owned()
     }
 }
 

@@ -12,6 +12,36 @@ const SPREAD_LEAST: f64 = 4.0;
 /// No answer of ours is longer.
 const PUT_BYTES: usize = 320;
 
+/// What becomes of a client's connection after an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Persistence {
+    Close,
+    /// It goes on, as always in HTTP/1.1.
+    Usual,
+    /// It goes on although the client speaks HTTP/1.0, which takes the end of the connection for that of the answer unless it
+    /// is told so.
+    Told,
+}
+
+impl Persistence {
+    pub(crate) fn new(keepalive: bool, is_http10: bool) -> Self {
+        match (keepalive, is_http10) {
+            (false, _) => Self::Close,
+            (true, false) => Self::Usual,
+            (true, true) => Self::Told,
+        }
+    }
+
+    /// The line of a head that says it.
+    pub(crate) fn line(self) -> &'static str {
+        match self {
+            Self::Close => "Connection: close\r\n",
+            Self::Usual => "",
+            Self::Told => "Connection: keep-alive\r\n",
+        }
+    }
+}
+
 /// A complete answer. Everything that refuses is the same but for its numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answer {
@@ -102,7 +132,7 @@ impl Digits {
 
 impl Answer {
     /// Appends it as HTTP/1.1 writes it.
-    pub(crate) fn put(&self, into: &mut Vec<u8>, keepalive: bool) {
+    pub(crate) fn put(&self, into: &mut Vec<u8>, persistence: Persistence) {
         // Refusals have to be cheap: one piece of memory, and no formatting.
         into.reserve(PUT_BYTES);
         let mut put = |text: &str| into.extend_from_slice(text.as_bytes());
@@ -122,23 +152,21 @@ impl Answer {
             put(Digits::of(seconds).text());
             put("\r\n");
         }
-        if !keepalive {
-            put("Connection: close\r\n");
-        }
+        put(persistence.line());
         put("\r\n");
         put(self.text);
         put("\n");
     }
 
-    pub(crate) fn bytes(&self, keepalive: bool) -> Vec<u8> {
+    pub(crate) fn bytes(&self, persistence: Persistence) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(PUT_BYTES);
-        self.put(&mut bytes, keepalive);
+        self.put(&mut bytes, persistence);
         bytes
     }
 
     /// The answer to a HEAD.
-    pub(crate) fn head_bytes(&self, keepalive: bool) -> Vec<u8> {
-        let mut bytes = self.bytes(keepalive);
+    pub(crate) fn head_bytes(&self, persistence: Persistence) -> Vec<u8> {
+        let mut bytes = self.bytes(persistence);
         bytes.truncate(bytes.len() - self.text.len() - 1);
         bytes
     }
@@ -195,7 +223,7 @@ mod tests {
             Refusal::Share,
         ] {
             let answer = refused(refusal, Nanos::from_secs(100), &mut rng);
-            let text = String::from_utf8(answer.bytes(true)).unwrap();
+            let text = String::from_utf8(answer.bytes(Persistence::Usual)).unwrap();
             let after = text.split("Retry-After: ").nth(1).unwrap();
             let seconds: u64 = after.split("\r\n").next().unwrap().parse().unwrap();
             assert!((1..=30).contains(&seconds));

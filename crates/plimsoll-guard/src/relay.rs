@@ -6,6 +6,7 @@ use plimsoll_net::h1::serving::{HOP_BY_HOP, trailers};
 use plimsoll_net::h1::{Head, Sink};
 
 use crate::incoming::Incoming;
+use crate::refusal::Persistence;
 
 /// How the end of the answer is shown to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +87,10 @@ impl Relay {
         }
     }
 
+    pub(crate) fn persistence(&self) -> Persistence {
+        Persistence::new(self.keepalive, self.is_http10)
+    }
+
     fn put(&mut self, parts: [&[u8]; 4]) {
         for part in parts {
             self.bytes.extend_from_slice(part);
@@ -114,10 +119,8 @@ impl Relay {
             {
                 self.put([b"Upgrade: ", value, b"\r\n", b""]);
             }
-        } else if !self.keepalive {
-            self.put([b"Connection: close\r\n", b"", b"", b""]);
-        } else if self.is_http10 {
-            self.put([b"Connection: keep-alive\r\n", b"", b"", b""]);
+        } else {
+            self.put([self.persistence().line().as_bytes(), b"", b"", b""]);
         }
         self.bytes.extend_from_slice(b"\r\n");
     }

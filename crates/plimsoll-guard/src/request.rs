@@ -130,6 +130,8 @@ async fn admitted<S: Side>(
         };
         let mut was_kept = false;
         let failure = match opened {
+            // Connecting took all the time that there was. What is late is not sent: it would be done for nobody.
+            _ if seat.is_late(server.now()) => Some(Failed::unsent(std::mem::take(upload))),
             Ok((upstream, is_kept)) => {
                 was_kept = is_kept;
                 if until.is_some() {
@@ -209,8 +211,9 @@ async fn upstream(seat: &Seat, server: &Server) -> io::Result<(Wire, bool)> {
         return Ok((kept, true));
     }
     seat.member.opened.add();
+    let within = seat.connect_within(server.now());
     // The state of a handshake is large.
-    let opened = Box::pin(seat.member.pool.open(seat.timeouts.connect)).await?;
+    let opened = Box::pin(seat.member.pool.open(within)).await?;
     Ok((opened, false))
 }
 

@@ -8,7 +8,7 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,7 +81,9 @@ pub fn read(file: Option<(&str, &str)>, flags: &Flags) -> Result<Settings, Mispl
 
 /// Where to listen; `:8080` is every address of this host. The error is a sentence.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
-    let every = text.starts_with(':').then(|| format!("0.0.0.0{text}"));
+    let every = text
+        .starts_with(':')
+        .then(|| format!("{}{text}", any_address()));
     let whole = every.as_deref().unwrap_or(text);
     let mut found = whole.to_socket_addrs().map_err(|_| {
         format!("`{text}`: write HOST:PORT, such as 127.0.0.1:8080, or :8080 for every address")
@@ -89,6 +91,17 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
     found
         .next()
         .ok_or_else(|| format!("`{text}`: the name has no address"))
+}
+
+/// The address that stands for every one of this host: of both families where the kernel gives one socket both.
+fn any_address() -> &'static str {
+    let v6_alone = std::fs::read_to_string("/proc/sys/net/ipv6/bindv6only");
+    let has_both = v6_alone.is_ok_and(|text| text.trim() == "0");
+    if has_both && UdpSocket::bind("[::]:0").is_ok() {
+        "[::]"
+    } else {
+        "0.0.0.0"
+    }
 }
 
 /// The path in `unix:/path`, where there is one.

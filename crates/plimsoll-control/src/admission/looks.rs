@@ -42,8 +42,8 @@ impl Admission {
     }
 
     /// When clients give up, learned from those that did; and when the upstream does.
-    pub fn timeouts(&self) -> (Option<Nanos>, Option<Nanos>) {
-        (self.clients.learned(), self.upstream.learned())
+    pub fn timeouts(&self, now: Nanos) -> (Option<Nanos>, Option<Nanos>) {
+        (self.clients.learned(now), self.upstream.learned(now))
     }
 
     /// The wall clock showed `wall` at `now`: guards of one upstream probe together.

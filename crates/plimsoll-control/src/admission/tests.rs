@@ -402,10 +402,35 @@ fn the_timeout_of_clients_is_learned_from_those_that_leave() {
         let ticket = admission.arrives(at, &Request::default());
         assert!(admission.left(at + ms(200), ticket));
     }
-    let (clients, upstream) = admission.timeouts();
+    let (clients, upstream) = admission.timeouts(ms(60 * 3000));
     let learned = clients.unwrap();
     assert!(learned <= ms(200) && learned > ms(185), "{learned}");
     assert_eq!(upstream, None);
+}
+
+/// A probe with a short timeout drops its requests; everybody else waits for longer and is answered.
+#[test]
+fn a_few_that_leave_early_set_nobody_elses_patience() {
+    let mut admission = fixed(1);
+    let mut now = ms(0);
+    for _ in 0..25 {
+        let ticket = admission.arrives(now, &Request::default());
+        assert!(!admission.left(now + ms(11), ticket));
+        admission.ended(now + ms(11), ticket, Ended::Left);
+        now += ms(200);
+    }
+    for _ in 0..30 {
+        let ticket = admission.arrives(now, &Request::default());
+        admission.ended(now + ms(50), ticket, Ended::Served);
+        now += ms(200);
+    }
+    decisions(&mut admission);
+    let first = admission.arrives(now, &Request::default());
+    let second = admission.arrives(now, &Request::default());
+    admission.turn(now + ms(20));
+    assert_eq!(decisions(&mut admission), [Decision::Admitted(first)]);
+    admission.ended(now + ms(50), first, Ended::Served);
+    assert_eq!(decisions(&mut admission), [Decision::Admitted(second)]);
 }
 
 #[test]

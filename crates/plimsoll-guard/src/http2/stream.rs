@@ -107,8 +107,8 @@ struct Http2 {
     is_body_over: bool,
     /// What the head says is still to come.
     left: Option<u64>,
-    /// Taken in without a permit: only with one may the client send as much again, so that all bodies that wait on a connection
-    /// together are within its window.
+    /// Taken in without a permit: only with one may the client send as much again, so that a body that waits is within the
+    /// window of its stream.
     held: Option<usize>,
     respond: SendResponse<Bytes>,
     sending: Option<SendStream<Bytes>>,

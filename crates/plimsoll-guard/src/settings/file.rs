@@ -181,7 +181,7 @@ section! {
         connect: Option<String> = "\"5s\"",
         /// from the request to the head of its answer
         head: Option<String> = "\"60s\"",
-        /// from the permit to the end of the answer; `none`, or none given, for no such bound
+        /// from the permit to the end of the answer, connecting and a second try included; `none`, or none given, for no such bound
         whole: Option<String> = "\"2s\"",
         /// without a byte in either direction
         idle: Option<String> = "\"60s\"",

@@ -67,11 +67,11 @@ pub(super) fn resolve(
     })
 }
 
-/// Whether a record measured one of several; else it measured what they are together.
-fn is_one_of_them(upstreams: &[Origin], flags: &Flags) -> bool {
+/// Whether a record measured one of these; else it measured what they are together.
+fn has_measured(upstreams: &[Origin], flags: &Flags) -> bool {
     let measured = flags.measured.as_ref();
     let measured = measured.and_then(|(service, _)| origin(service).ok());
-    upstreams.len() > 1 && measured.is_some_and(|one| upstreams.contains(&one))
+    measured.is_some_and(|one| upstreams.contains(&one))
 }
 
 /// Those of the file, on top of others.
@@ -169,6 +169,7 @@ impl Reader<'_> {
                 |(name, spec): &(String, &GroupSpec)| self.group_of(name, spec, file, flags);
             let groups = specs.iter().map(group).collect::<Result<Vec<_>, _>>()?;
             self.shared(&groups)?;
+            self.is_begun(&groups, flags)?;
             return Ok(groups);
         }
         let (texts, flag) = if flags.upstreams.is_empty() {
@@ -190,12 +191,28 @@ impl Reader<'_> {
         let upstreams = self.origins("upstream", &texts)?;
         self.either("upstream", format!("{texts:?}"), flag);
         let rule = self.limit("", None, file, flags)?;
-        let start = self.start("", None, &upstreams, flags, rule)?;
+        let start = self.start("", (None, true), &upstreams, flags, rule)?;
         Ok(vec![Group {
             rule,
             start,
             ..Group::simple(upstreams)
         }])
+    }
+
+    /// What was measured is for one of the groups.
+    fn is_begun(&self, groups: &[Group], flags: &Flags) -> Result<(), Misplaced> {
+        let Some((limit, record)) = &flags.start else {
+            return Ok(());
+        };
+        if groups.iter().any(|group| group.start.is_some()) {
+            return Ok(());
+        }
+        let service = flags.measured.as_ref();
+        let service = service.map_or("a script", |(service, _)| service);
+        let problem = format!(
+            "none of them has the service that {record} measured ({service}): write start = {limit} into the one that it is for"
+        );
+        Err(self.wrong("groups", problem))
     }
 
     /// An upstream of several groups has one limit and one check.
@@ -244,7 +261,8 @@ impl Reader<'_> {
         self.note(&at("upstreams"), format!("{:?}", spec.upstreams));
         let within = format!("{path}.");
         let rule = self.limit(&within, spec.limit.as_deref(), file, flags)?;
-        let start = self.start(&within, spec.start, &upstreams, flags, rule)?;
+        let is_only = file.groups.len() == 1;
+        let start = self.start(&within, (spec.start, is_only), &upstreams, flags, rule)?;
         let plain = Group::simple(Vec::new());
         let balance = match spec.balance.as_deref() {
             None => plain.balance,
@@ -326,11 +344,12 @@ impl Reader<'_> {
         Ok(rule)
     }
 
-    /// Where the limit of each upstream begins, if that was measured.
+    /// Where the limit of each upstream begins, if that was measured. A record speaks of the only group, or of the one that has
+    /// its service.
     fn start(
         &mut self,
         within: &str,
-        start: Option<f64>,
+        (start, is_only): (Option<f64>, bool),
         upstreams: &[Origin],
         flags: &Flags,
         rule: Rule,
@@ -346,15 +365,18 @@ impl Reader<'_> {
                 self.note(&start_path, limit);
                 Some(Start::Each(limit))
             }
-            None => measured.map(|(limit, record)| {
-                let start = if is_one_of_them(upstreams, flags) {
-                    Start::Each(*limit)
-                } else {
-                    Start::Shared(*limit)
-                };
-                self.note_of(&start_path, limit, record);
-                start
-            }),
+            None => measured
+                .filter(|_| is_only || has_measured(upstreams, flags))
+                .map(|(limit, record)| {
+                    let is_one_of_them = upstreams.len() > 1 && has_measured(upstreams, flags);
+                    let start = if is_one_of_them {
+                        Start::Each(*limit)
+                    } else {
+                        Start::Shared(*limit)
+                    };
+                    self.note_of(&start_path, limit, record);
+                    start
+                }),
         };
         if begins.is_some() && rule != Rule::HalfLoad {
             let problem = format!(

@@ -361,6 +361,36 @@ fn a_record_says_where_limits_begin_and_whose_they_are() {
     assert_eq!(begun(&[], &own), (Some(Start::Each(3.0)), 2));
 }
 
+/// A record speaks of one service: other groups begin as always.
+#[test]
+fn what_was_measured_is_for_the_group_that_has_the_service() {
+    let read_with = |service: Option<&str>, text: &str| {
+        let flags = Flags {
+            measured: service.map(|service| (service.to_owned(), "run.jsonl".to_owned())),
+            start: Some((200.0, "run.jsonl".to_owned())),
+            ..flags()
+        };
+        read(Some(("guard.toml", text)), &flags)
+    };
+    let two = |limit: &str| {
+        format!(
+            "[groups.app]\nupstreams = [\"http://a:1\"]\n[groups.reports]\nupstreams = [\"http://b:1\"]\n{limit}\
+             [[routes]]\npath = \"/x\"\ngroup = \"app\"\n[[routes]]\ngroup = \"reports\"\n"
+        )
+    };
+    for limit in ["", "limit = \"fixed:4\"\n"] {
+        let settings = read_with(Some("http://a:1"), &two(limit)).unwrap();
+        let starts: Vec<_> = settings.config.groups.iter().map(|one| one.start).collect();
+        assert_eq!(starts, [Some(Start::Shared(200.0)), None]);
+    }
+    for service in [Some("http://c:1"), None] {
+        let said = read_with(service, &two("")).unwrap_err().to_string();
+        assert!(said.contains("write start = 200 into the one"), "{said}");
+    }
+    let own = read_with(Some("http://c:1"), &two("start = 9.0\n")).unwrap();
+    assert_eq!(own.config.groups[1].start, Some(Start::Each(9.0)));
+}
+
 /// One address is one service, whichever groups name it.
 #[test]
 fn groups_that_share_an_upstream_say_the_same_of_it() {

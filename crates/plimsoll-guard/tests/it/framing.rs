@@ -1,6 +1,7 @@
 //! One request stays one request, whatever bytes it was made of; and an answer arrives as it was meant.
 
 use std::io::Write as _;
+use std::net::TcpListener;
 
 use plimsoll_control::admission::Rule;
 
@@ -141,6 +142,23 @@ fn an_answer_without_length_is_framed_for_the_client() {
         old.ends_with("\r\n\r\nabc") && !old.contains("chunked"),
         "{old}"
     );
+}
+
+/// A client of HTTP/1.0 takes an answer for whole when the connection ends, unless it is told that it goes on.
+#[test]
+fn own_answers_say_to_old_clients_that_the_connection_goes_on() {
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+    let listening = guard(gone.unwrap(), Rule::HalfLoad);
+    let mut client = connect(listening.proxy);
+    for _ in 0..2 {
+        let get = "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n";
+        client.write_all(get.as_bytes()).unwrap();
+        let text = answer(&mut client);
+        assert!(text.starts_with("HTTP/1.1 502 "), "{text}");
+        assert!(text.contains("\r\nConnection: keep-alive\r\n"), "{text}");
+    }
+    let text = sent(listening.proxy, "GET / HTTP/1.0\r\n\r\n");
+    assert!(text.contains("\r\nConnection: close\r\n"), "{text}");
 }
 
 #[test]

@@ -280,6 +280,36 @@ fn explain_says_who_holds_the_permits() {
 }
 
 #[test]
+fn what_lets_a_tenant_in_is_told_apart_and_not_shown() {
+    for (key, field) in [
+        (TenantKey::Cookie("session".to_owned()), "Cookie: session"),
+        (TenantKey::Header("X-Api-Key".to_owned()), "X-Api-Key: key"),
+    ] {
+        let stuck = Upstream::start(Arc::new(|_, _| false));
+        let mut told = config(&[stuck.address], Rule::Fixed(3));
+        told.tenant = key;
+        let guard = start(told);
+        let mut clients = Vec::new();
+        for tenant in ["5ecret", "5ecret", "0ther"] {
+            let mut client = connect(guard.proxy);
+            let request = format!("GET / HTTP/1.1\r\nHost: a\r\n{field}={tenant}\r\n\r\n");
+            client.write_all(request.as_bytes()).unwrap();
+            clients.push(client);
+        }
+        eventually("three permits", || metric(&guard, "in_flight") > 2.5);
+        let explained = explained(&guard);
+        let tenants = &explained["groups"][0]["upstreams"][0]["permits_by_tenant"];
+        assert_eq!(tenants[0]["count"], 2, "{tenants}");
+        assert_eq!(tenants[1]["count"], 1, "{tenants}");
+        let text = explained.to_string();
+        assert!(
+            !text.contains("5ecret") && !text.contains("0ther"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn a_trial_refuses_nobody_and_counts_who_would_have_been() {
     let slow = Upstream::start(Arc::new(|stream, read| {
         if !read.ends_with(b"\r\n\r\n") {

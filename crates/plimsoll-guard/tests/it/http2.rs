@@ -131,30 +131,77 @@ fn large_bodies_pass_both_ways_as_windows_open() {
     assert!(metric(&listening, "in_flight") < 0.5);
 }
 
-/// Bodies that wait for their end, or for a permit, are within the window of their connection all together.
+/// A body that waits for its end, or for a permit, is within the window of its stream.
 #[test]
 fn streams_that_never_end_their_bodies_hold_little() {
-    const WINDOW: usize = 1 << 20;
+    const STREAMS: usize = 40;
+    const WINDOW: usize = 64 << 10;
     let upstream = Upstream::answering(OK);
     let listening = guard(upstream.address, Rule::HalfLoad);
     let taken = run(async {
         let mut sender = client(&listening).await;
         let (mut streams, mut taken) = (Vec::new(), 0);
-        for _ in 0..40 {
+        for _ in 0..STREAMS {
             let request = Request::post("http://a/up").body(()).unwrap();
             let (answer, mut sending) = sender.send_request(request, false).unwrap();
-            sending.reserve_capacity(60 << 10);
-            let room = std::future::poll_fn(|cx| sending.poll_capacity(cx));
-            let room = tokio::time::timeout(Duration::from_millis(100), room).await;
-            if let Ok(Some(Ok(room))) = room {
-                sending.send_data(vec![0; room].into(), false).unwrap();
-                taken += room;
+            for _ in 0..4 {
+                taken += sent_ahead(&mut sending, 40 << 10).await;
             }
             streams.push((answer, sending));
         }
         taken
     });
-    assert!((WINDOW / 2..=WINDOW).contains(&taken), "{taken}");
+    assert_eq!(taken, STREAMS * WINDOW);
+}
+
+/// How much of so many bytes the windows let through now, without an end.
+async fn sent_ahead(sending: &mut h2::SendStream<Bytes>, bytes: usize) -> usize {
+    sending.reserve_capacity(bytes);
+    let room = std::future::poll_fn(|cx| sending.poll_capacity(cx));
+    match tokio::time::timeout(Duration::from_millis(50), room).await {
+        Ok(Some(Ok(room))) => {
+            sending.send_data(vec![0; room].into(), false).unwrap();
+            room
+        }
+        _ => 0,
+    }
+}
+
+/// Bodies that come in turn, each longer than its share of a window for all of them: none is kept waiting by the others.
+#[test]
+fn uploads_side_by_side_do_not_wait_for_each_other() {
+    const LENGTH: usize = 100_000;
+    let upstream = Upstream::start(Arc::new(|stream, read| {
+        let Some(start) = read.windows(4).position(|four| four == b"\r\n\r\n") else {
+            return false;
+        };
+        read.len() - start - 4 >= LENGTH && stream.write_all(OK.as_bytes()).is_ok()
+    }));
+    let listening = guard(upstream.address, Rule::Fixed(64));
+    let served = run(async {
+        let mut sender = client(&listening).await;
+        let mut uploads = Vec::new();
+        for _ in 0..32 {
+            let request = Request::post("http://a/up").header("content-length", LENGTH);
+            let request = request.body(()).unwrap();
+            let (answer, sending) = sender.send_request(request, false).unwrap();
+            uploads.push((answer, sending, 0));
+        }
+        let begun = std::time::Instant::now();
+        while uploads.iter().any(|(_, _, sent)| *sent < LENGTH) {
+            for (_, sending, sent) in &mut uploads {
+                *sent += sent_ahead(sending, (LENGTH - *sent).min(8 << 10)).await;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "none goes on");
+        }
+        let mut served = 0;
+        for (answer, mut sending, _) in uploads {
+            sending.send_data(Bytes::new(), true).unwrap();
+            served += usize::from(answer.await.unwrap().status().as_u16() == 200);
+        }
+        served
+    });
+    assert_eq!(served, 32);
 }
 
 #[test]

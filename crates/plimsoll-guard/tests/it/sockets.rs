@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -263,6 +263,24 @@ fn a_large_answer_in_tls_arrives_to_its_end() {
 }
 
 /// One socket for both families: a client of IPv4 is known by its address of IPv4.
+/// `:8080` is every address of this host.
+#[test]
+fn a_port_alone_is_listened_on_in_both_families() {
+    let upstream = Upstream::answering(OK);
+    let place = plimsoll_guard::settings::place(":0").unwrap();
+    let guard = start(at(place, upstream.address));
+    let port = guard.proxy.port();
+    let mut hosts = vec!["127.0.0.1"];
+    // Not every machine has both.
+    if TcpListener::bind("[::1]:0").is_ok() {
+        hosts.push("::1");
+    }
+    for host in hosts {
+        let address = SocketAddr::new(host.parse().unwrap(), port);
+        assert!(sent(address, GET).ends_with("ok\n"), "{host}");
+    }
+}
+
 #[test]
 fn a_client_has_one_address_whatever_the_listener_is() {
     let upstream = Upstream::answering(OK);

@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use plimsoll_control::admission::Rule;
+use plimsoll_guard::{Group, settings};
 
-use crate::support::{OK, Upstream, answer, connect, guard, metric, sent};
+use crate::support::{OK, Upstream, answer, config, connect, guard, metric, sent, start};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
@@ -119,6 +120,25 @@ fn only_what_is_safe_is_sent_twice() {
     client.write_all(delete.as_bytes()).unwrap();
     assert!(answer(&mut client).starts_with("HTTP/1.1 502 "));
     assert_eq!(count.load(Ordering::SeqCst), 4);
+}
+
+/// The whole is over before its connection is: the client is told so in time, and nothing is sent that nobody waits for.
+#[test]
+fn the_time_for_the_whole_holds_for_connecting_too() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let origin = format!("https://{}", silent.local_addr().unwrap());
+    let mut told = config(&[silent.local_addr().unwrap()], Rule::HalfLoad);
+    told.groups = vec![Group::simple(vec![settings::origin(&origin).unwrap()])];
+    told.timeouts.whole = Some(Duration::from_millis(300));
+    assert!(told.timeouts.connect > Duration::from_secs(2));
+    let listening = start(told);
+    let begun = std::time::Instant::now();
+    let get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let text = sent(listening.proxy, get);
+    let took = begun.elapsed();
+    assert!(text.starts_with("HTTP/1.1 504 "), "{text}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(metric(&listening, "in_flight") < 0.5);
 }
 
 /// The cached-answer desync: bytes that follow an answer unasked belong to nobody.
