@@ -19,7 +19,7 @@ impl StatusCounts {
     pub fn add(&mut self, status: u16, count: u64) {
         for (known, total) in &mut self.counts {
             if *known == status {
-                *total += count;
+                *total = total.saturating_add(count);
                 return;
             }
         }
@@ -42,8 +42,10 @@ impl StatusCounts {
         self.counts.is_empty()
     }
 
+    /// A file may say anything: what is more than a number holds stays at the most.
     pub fn total(&self) -> u64 {
-        self.counts.iter().map(|(_, count)| count).sum()
+        let counts = self.counts.iter().map(|(_, count)| *count);
+        counts.fold(0, u64::saturating_add)
     }
 
     /// Codes with their counts, in order of the codes.
@@ -158,6 +160,18 @@ mod tests {
         let json = serde_json::to_string(&left).unwrap();
         assert_eq!(json, r#"{"200":2,"204":1,"404":2,"503":1}"#);
         assert_eq!(serde_json::from_str::<StatusCounts>(&json).unwrap(), left);
+    }
+
+    /// The tally around them is refused for it (`tally.rs`), which it cannot be if the sum begins again at zero.
+    #[test]
+    fn counts_that_are_too_large_stay_too_large() {
+        for json in [
+            r#"{"200":18446744073709551615,"204":1}"#,
+            r#"{"200":18446744073709551615,"0200":1}"#,
+        ] {
+            let read: StatusCounts = serde_json::from_str(json).unwrap();
+            assert_eq!(read.total(), u64::MAX, "{json}");
+        }
     }
 
     #[test]

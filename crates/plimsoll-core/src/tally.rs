@@ -389,6 +389,7 @@ mod tests {
                 "differ",
             ),
             ("\"200\":97", "\"200\":99", "status codes"),
+            ("\"200\":97", "\"200\":18446744073709551615", "status codes"),
             ("\"bytes\":9800", "\"bytes\":18446744073709551615", "bytes"),
         ] {
             assert!(good.contains(from), "{from} is not in {good}");

@@ -33,6 +33,12 @@ pub(super) fn read(data: &[u8]) -> Outcome {
             parts,
             "attempts are not the sum of their classes"
         );
+        // What every page of a record asks of it.
+        for (_, class) in tally.occurred() {
+            let median = class.response.quantile(0.5);
+            assert!(median.is_some(), "a class that occurred has no median");
+            let _of_those_that_were_sent = class.service.quantile(0.5);
+        }
     }
     let written = write(&record);
     let again = Record::read(written.as_slice()).expect("what was written can be read");

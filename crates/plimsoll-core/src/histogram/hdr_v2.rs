@@ -209,10 +209,13 @@ fn from_wire(wire: &Wire) -> Result<Histogram, DecodeError> {
     if histogram.count == 0 {
         return Ok(histogram);
     }
-    // The exact extremes must fall into the outermost occupied counters.
+    // The exact extremes must fall into the outermost occupied counters, which may be one and the same.
     let same = |exact: u64, counted: u64| index_of(exact) == index_of(counted);
-    let plausible_sum = histogram.sums(wire.max_ns).contains(&wire.sum_ns);
-    if !same(wire.min_ns, histogram.min) || !same(wire.max_ns, histogram.max) || !plausible_sum {
+    let are_extremes = same(wire.min_ns, histogram.min)
+        && same(wire.max_ns, histogram.max)
+        && wire.min_ns <= wire.max_ns;
+    let is_plausible_sum = histogram.sums(wire.max_ns).contains(&wire.sum_ns);
+    if !are_extremes || !is_plausible_sum {
         return Err(DecodeError::Contradiction);
     }
     histogram.min = wire.min_ns;

@@ -144,3 +144,21 @@ fn a_lie_about_the_extremes_is_refused() {
     let lie = json.replace("\"max_ns\":20", "\"max_ns\":99999");
     assert!(serde_json::from_str::<Histogram>(&lie).is_err());
 }
+
+/// Both lie in the only counter that is occupied, whose middle would be sought between them.
+#[test]
+fn a_minimum_above_the_maximum_is_refused() {
+    let histogram = of(&[4097]);
+    let json = serde_json::to_string(&histogram).unwrap();
+    let with = |min: u64, max: u64| {
+        let json = json.replace("\"min_ns\":4097", &format!("\"min_ns\":{min}"));
+        json.replace("\"max_ns\":4097", &format!("\"max_ns\":{max}"))
+    };
+    assert_eq!(
+        serde_json::from_str::<Histogram>(&with(4097, 4097)).unwrap(),
+        histogram
+    );
+    let lie = serde_json::from_str::<Histogram>(&with(4099, 4096));
+    let error = lie.unwrap_err().to_string();
+    assert!(error.contains("minimum, maximum or sum"), "{error}");
+}
