@@ -52,8 +52,10 @@ enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Done,
-    /// Certainly not.
+    /// Certainly not, as the last of the commands that were sent for it was answered.
     NotDone,
+    /// Certainly not, and no part of it, whatever was sent for it.
+    Untouched,
     Unknown,
     /// Certainly not, and a later update of the same document counts it all the same.
     Spent,
@@ -143,7 +145,7 @@ impl Ledger {
                     document.unknown_updates -= 1;
                     document.updates += 1;
                 }
-                Fate::NotDone => document.unknown_updates -= 1,
+                Fate::NotDone | Fate::Untouched => document.unknown_updates -= 1,
                 Fate::Unknown | Fate::Spent => {}
             }
         }
@@ -160,7 +162,7 @@ impl Ledger {
     fn settle(&mut self, keys: &[u32], [done, not_done, unknown]: [State; 3], fate: Fate) {
         let state = match fate {
             Fate::Done => done,
-            Fate::NotDone => not_done,
+            Fate::NotDone | Fate::Untouched => not_done,
             Fate::Unknown | Fate::Spent => unknown,
         };
         for key in keys {

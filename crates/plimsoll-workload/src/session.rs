@@ -108,7 +108,7 @@ impl<D: Driver> Lane<D> {
             let failure = match self.try_once(task, slot, (desk, deadline)).await {
                 Ok(answer) => return Ok(forgiven(task, answer, was_unsure)),
                 Err(failure) if failure.is_duplicate && was_unsure => {
-                    return Ok(done_before(task));
+                    return done_before(task, failure);
                 }
                 Err(failure) => failure,
             };
@@ -301,12 +301,18 @@ fn forgiven(task: &Task, answer: Answer, was_unsure: bool) -> Answer {
     answer
 }
 
-/// An earlier try has inserted it.
-fn done_before(task: &Task) -> Answer {
-    Answer {
-        documents: task.keys.len() as u64,
-        ..Answer::default()
+/// An earlier try has inserted it; of several documents at least the first, and nobody says how many more.
+fn done_before(task: &Task, failure: Failure) -> Tried {
+    if task.keys.len() > 1 {
+        return Err(Failure {
+            fate: Fate::Unknown,
+            ..failure
+        });
     }
+    Ok(Answer {
+        documents: 1,
+        ..Answer::default()
+    })
 }
 
 fn unsent(wait: Nanos) -> Failure {

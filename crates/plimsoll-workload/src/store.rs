@@ -195,7 +195,7 @@ async fn fill<D: Driver>(driver: D, documents: u32) -> Result<(), Failure> {
             let batches = (0..documents).step_by(D::FILL_BATCH as usize);
             for first in batches.skip(loader as usize).step_by(D::FILLERS as usize) {
                 let keys: Vec<u32> = (first..documents.min(first + D::FILL_BATCH)).collect();
-                insert(&*driver, &keys).await?;
+                insert(&*driver, &keys, 0).await?;
             }
             Ok(())
         });
@@ -219,14 +219,21 @@ fn incomplete(documents: u64, asked: usize) -> Failure {
     }
 }
 
-async fn insert<D: Driver>(driver: &D, keys: &[u32]) -> Result<(), Failure> {
-    let mut tries = 0;
+async fn insert<D: Driver>(driver: &D, keys: &[u32], mut tries: u32) -> Result<(), Failure> {
+    let is_undone = |fate| matches!(fate, Fate::NotDone | Fate::Untouched);
     loop {
         match driver.insert(keys).await {
             Ok(answer) if answer.documents == keys.len() as u64 => return Ok(()),
             Ok(answer) => return Err(incomplete(answer.documents, keys.len())),
-            Err(failure) if failure.is_duplicate && tries > 0 => return Ok(()),
-            Err(failure) if failure.may_retry && failure.fate == Fate::NotDone && tries < TRIES => {
+            Err(failure) if failure.is_duplicate && tries > 0 && keys.len() == 1 => return Ok(()),
+            Err(failure) if failure.is_duplicate && tries > 0 => {
+                // The try before stored some of them; which, each tells by itself.
+                for key in keys {
+                    Box::pin(insert(driver, &[*key], tries)).await?;
+                }
+                return Ok(());
+            }
+            Err(failure) if failure.may_retry && is_undone(failure.fate) && tries < TRIES => {
                 tries += 1;
                 tokio::time::sleep(PAUSE).await;
             }

@@ -406,3 +406,34 @@ fn each_operation_has_counters_of_its_own() {
         assert!(count.abs_diff(expected) < 120, "{each:?}");
     }
 }
+
+/// The third of ten documents is the last one that was stored when the connection broke; the next try meets the first.
+#[test]
+fn a_batch_that_was_partly_inserted_is_not_taken_for_whole() {
+    let mut workload = workload("torn", "tear=20", 1, 2, 2);
+    workload.databases[0].mix = Mix::new(0.0, 100.0, 0.0, 0.0).unwrap();
+    workload.batch = NonZeroU32::new(10).unwrap();
+    workload.client.retries = 1;
+    let count = Until::AttemptsCount(NonZeroU64::new(500).unwrap());
+    let played = play(&workload, closed(&workload), count, 1);
+    let tally = played.tally();
+    let torn = tally.class(Outcome::CheckFailed).count;
+    assert!(torn > 50, "{tally:?}");
+    assert_eq!(played.verified.broken_count(), 0, "{:?}", played.verified);
+    assert_eq!(played.verified.unknown_count, 10 * torn);
+}
+
+#[test]
+fn a_database_is_filled_although_the_first_command_is_turned_away_halfway() {
+    let mut workload = workload("halfway", "turn_away", 1, 2, 2);
+    workload.databases[0].mix = Mix::new(100.0, 0.0, 0.0, 0.0).unwrap();
+    let count = Until::AttemptsCount(NonZeroU64::new(100).unwrap());
+    let played = play(&workload, closed(&workload), count, 1);
+    assert_eq!(played.tally().failures(), 0);
+    let Verified {
+        expected_count,
+        intact_count,
+        ..
+    } = played.verified;
+    assert_eq!((expected_count, intact_count), (200, 200));
+}

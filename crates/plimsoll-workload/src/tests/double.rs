@@ -17,7 +17,12 @@ type Documents = BTreeMap<i64, i64>;
 /// Every database by its name; tests use names of their own.
 static STORED: LazyLock<Mutex<BTreeMap<String, Documents>>> = LazyLock::new(Mutex::default);
 
-/// What a store of that name does: `double:delay=20,serial,refuse=30,lose=30,fail=10`.
+/// More documents of one command than a workload of these tests asks for: the database is being filled.
+const BATCH_MOST: usize = 10;
+/// So many documents of a command that breaks off are stored.
+const PART: usize = 3;
+
+/// What a store of that name does: `double:delay=20,serial,refuse=30,lose=30,fail=10,tear=20,turn_away`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Faults {
     delay_ms: u64,
@@ -29,6 +34,10 @@ struct Faults {
     lose: u64,
     /// Of 100 operations so many end without an answer.
     fail: u64,
+    /// Of 100 insertions of several documents so many are cut off after the third, and nobody answers.
+    tear: u64,
+    /// The first command that fills is turned away after the third document.
+    turn_away: bool,
 }
 
 #[derive(Debug)]
@@ -38,6 +47,7 @@ pub(super) struct Double {
     faults: Faults,
     pool: Semaphore,
     count: Cell<u64>,
+    turns_away: Cell<bool>,
 }
 
 impl Faults {
@@ -52,10 +62,23 @@ impl Faults {
                 "refuse" => faults.refuse = value,
                 "lose" => faults.lose = value,
                 "fail" => faults.fail = value,
+                "tear" => faults.tear = value,
+                "turn_away" => faults.turn_away = true,
                 _ => {}
             }
         }
         faults
+    }
+}
+
+fn failed(outcome: Outcome, fate: Fate) -> Failure {
+    Failure {
+        outcome,
+        status: 0,
+        fate,
+        is_duplicate: false,
+        may_retry: true,
+        reason: "the double fails".to_owned(),
     }
 }
 
@@ -65,7 +88,7 @@ impl Double {
         &self,
         keys: &[u32],
         is_write: bool,
-        act: impl Fn(&mut Documents, i64) -> bool,
+        act: impl Fn(&mut Documents, i64) -> Result<bool, Failure>,
     ) -> Result<Answer, Failure> {
         let _connection = self.pool.acquire().await;
         wire::taken(self.lane);
@@ -77,7 +100,7 @@ impl Double {
         wire::given_back(self.lane);
         let number = self.count.get();
         // Filling the database goes well.
-        let is_filling = keys.len() > 1;
+        let is_filling = keys.len() > BATCH_MOST;
         self.count.set(number + u64::from(!is_filling));
         // Spread evenly, so that a short test sees them all.
         let turn = number * 37 % 100;
@@ -87,14 +110,7 @@ impl Double {
             self.faults
         };
         if turn < faults.fail {
-            return Err(Failure {
-                outcome: Outcome::Eof,
-                status: 0,
-                fate: Fate::Unknown,
-                is_duplicate: false,
-                may_retry: true,
-                reason: "the double fails".to_owned(),
-            });
+            return Err(failed(Outcome::Eof, Fate::Unknown));
         }
         let mut answer = Answer::default();
         if is_write && turn < faults.refuse {
@@ -102,9 +118,15 @@ impl Double {
         }
         let mut all = STORED.lock().unwrap_or_else(PoisonError::into_inner);
         let documents = all.entry(self.name.clone()).or_default();
-        for key in keys {
+        for (place, key) in keys.iter().enumerate() {
+            if place == PART && turn < faults.tear {
+                return Err(failed(Outcome::Eof, Fate::Unknown));
+            }
+            if place == PART && is_filling && self.turns_away.take() {
+                return Err(failed(Outcome::Shed, Fate::NotDone));
+            }
             let is_lost = is_write && turn < faults.lose;
-            if is_lost || act(documents, i64::from(*key)) {
+            if is_lost || act(documents, i64::from(*key))? {
                 answer.documents += 1;
                 answer.bytes += 100;
             }
@@ -127,31 +149,42 @@ impl Driver for Double {
             faults,
             pool: Semaphore::new(room),
             count: Cell::new(0),
+            turns_away: Cell::new(faults.turn_away),
         })
     }
 
     async fn read(&self, keys: &[u32]) -> Result<Answer, Failure> {
-        self.command(keys, false, |documents, key| documents.contains_key(&key))
-            .await
+        self.command(keys, false, |documents, key| {
+            Ok(documents.contains_key(&key))
+        })
+        .await
     }
 
     async fn insert(&self, keys: &[u32]) -> Result<Answer, Failure> {
         self.command(keys, true, |documents, key| {
-            documents.insert(key, 0).is_none()
+            if documents.contains_key(&key) {
+                return Err(Failure {
+                    is_duplicate: true,
+                    may_retry: false,
+                    ..failed(Outcome::CheckFailed, Fate::NotDone)
+                });
+            }
+            documents.insert(key, 0);
+            Ok(true)
         })
         .await
     }
 
     async fn update(&self, keys: &[u32]) -> Result<Answer, Failure> {
         let up = |documents: &mut Documents, key: i64| {
-            documents.get_mut(&key).map(|count| *count += 1).is_some()
+            Ok(documents.get_mut(&key).map(|count| *count += 1).is_some())
         };
         self.command(keys, true, up).await
     }
 
     async fn delete(&self, keys: &[u32]) -> Result<Answer, Failure> {
         self.command(keys, true, |documents, key| {
-            documents.remove(&key).is_some()
+            Ok(documents.remove(&key).is_some())
         })
         .await
     }
