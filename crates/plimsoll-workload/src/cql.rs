@@ -111,9 +111,21 @@ impl Cql {
         &self,
         operation: impl Future<Output = Result<T, ExecutionError>>,
     ) -> Result<T, Failure> {
+        let commands = wire::commands();
         let ended = watch::counted(self.lane, operation).await;
         self.count_connections();
-        ended.map_err(|error| errors::of_execution(&error))
+        ended.map_err(|error| {
+            let failure = errors::of_execution(&error);
+            let is_of_attempt = matches!(error, ExecutionError::LastAttemptError(_));
+            if is_of_attempt || wire::commands() == commands {
+                return failure;
+            }
+            // The driver's next attempt found no connection: of the one before nobody says what became.
+            Failure {
+                fate: Fate::Unknown,
+                ..failure
+            }
+        })
     }
 
     async fn sent<T>(

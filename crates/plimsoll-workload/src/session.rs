@@ -50,6 +50,27 @@ struct Task {
 type Tried = Result<Answer, Failure>;
 type Running = Pin<Box<dyn Future<Output = Tried>>>;
 
+impl Task {
+    /// What became of the documents after an error that says this, with so many commands sent. It answers the last of them: an
+    /// attempt of the driver's own before that may have been carried out, and of several documents the first ones may have been.
+    fn fate(&self, said: Fate, sent: u32) -> Fate {
+        let is_several = self.keys.len() > 1;
+        let is_in_doubt = sent > 1 || sent > 0 && is_several;
+        match said {
+            // Whatever the driver's error sounds like, nothing went out.
+            Fate::Unknown if sent == 0 => Fate::NotDone,
+            Fate::NotDone if is_in_doubt && self.operation != Operation::Read => Fate::Unknown,
+            // Many large documents are inserted by several commands, and only the last one was refused.
+            Fate::Untouched if sent > 1 && is_several && self.operation == Operation::Insert => {
+                Fate::Unknown
+            }
+            Fate::Untouched => Fate::NotDone,
+            Fate::Spent => Fate::Unknown,
+            fate => fate,
+        }
+    }
+}
+
 /// Goes on until its worker ends.
 pub(crate) async fn session<D: Driver>(lane: Rc<Lane<D>>, desk: Desk, mut rng: Rng) {
     let mut slot = Rc::new(Slot::default());
@@ -164,12 +185,7 @@ impl<D: Driver> Lane<D> {
         let tried = wire::tracked(slot, running.as_mut());
         match timeout(Duration::from_nanos(rest.0), tried).await {
             Ok(Err(failure)) => {
-                let fate = match failure.fate {
-                    // Whatever the driver's error sounds like, nothing went out.
-                    Fate::Unknown if slot.commands() == before => Fate::NotDone,
-                    Fate::Spent => Fate::Unknown,
-                    fate => fate,
-                };
+                let fate = task.fate(failure.fate, slot.commands() - before);
                 Err(Failure { fate, ..failure })
             }
             Ok(Ok(answer)) => Ok(answer),
@@ -343,5 +359,38 @@ fn out_of_time(is_sent: bool, limit: Nanos) -> Failure {
         is_duplicate: false,
         may_retry: true,
         reason: format!("{what} within {limit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fate(operation: Operation, documents: u32, said: Fate, sent: u32) -> Fate {
+        let keys = (0..documents).collect();
+        Task { operation, keys }.fate(said, sent)
+    }
+
+    #[test]
+    fn not_done_is_believed_where_one_command_asked_for_one_document() {
+        for operation in [Operation::Insert, Operation::Update, Operation::Delete] {
+            let after = |documents, sent| fate(operation, documents, Fate::NotDone, sent);
+            assert_eq!(after(1, 0), Fate::NotDone, "{operation:?}");
+            assert_eq!(after(10, 0), Fate::NotDone, "{operation:?}");
+            assert_eq!(after(1, 1), Fate::NotDone, "{operation:?}");
+            assert_eq!(after(1, 2), Fate::Unknown, "{operation:?}");
+            assert_eq!(after(10, 1), Fate::Unknown, "{operation:?}");
+        }
+        assert_eq!(fate(Operation::Read, 10, Fate::NotDone, 2), Fate::NotDone);
+    }
+
+    #[test]
+    fn a_store_that_says_that_nothing_was_written_is_believed() {
+        let untouched =
+            |operation, documents, sent| fate(operation, documents, Fate::Untouched, sent);
+        assert_eq!(untouched(Operation::Update, 10, 3), Fate::NotDone);
+        assert_eq!(untouched(Operation::Insert, 1, 3), Fate::NotDone);
+        assert_eq!(untouched(Operation::Insert, 10, 1), Fate::NotDone);
+        assert_eq!(untouched(Operation::Insert, 10, 2), Fate::Unknown);
     }
 }

@@ -192,6 +192,43 @@ fn connections_that_are_closed_are_made_again() {
     assert_eq!(played.verified.broken_count(), 0, "{:?}", played.verified);
 }
 
+#[test]
+fn a_batch_of_which_a_part_was_done_is_in_doubt() {
+    let faults = Faults {
+        partial: 10,
+        ..Faults::default()
+    };
+    let mut batched = workload(faults, 2, 4);
+    batched.batch = NonZeroU32::new(6).unwrap();
+    let played = play(&batched, 2);
+    let tally = played.tally();
+    let refused = tally.class(Outcome::CheckFailed).count;
+    assert!(refused > 0 && tally.ok() > refused, "{tally:?}");
+    assert_eq!(refused, tally.failures(), "{tally:?}");
+    assert_eq!(played.verified.broken_count(), 0, "{:?}", played.verified);
+    assert!(played.verified.unknown_count > 0, "{:?}", played.verified);
+}
+
+/// Its first attempt is done when the connection breaks; what the other node answers to the second says nothing of that.
+#[test]
+fn what_the_driver_sent_before_its_last_attempt_is_in_doubt() {
+    let faults = Faults {
+        torn: 3,
+        is_pair: true,
+        ..Faults::default()
+    };
+    let mut retrying = workload(faults, 2, 4);
+    retrying.client.driver_retries = true;
+    retrying.databases[0].mix = Mix::new(10.0, 50.0, 0.0, 40.0).unwrap();
+    let played = play(&retrying, 2);
+    let tally = played.tally();
+    assert!(tally.class(Outcome::CheckFailed).count > 0, "{tally:?}");
+    let effects = &played.effects()[0];
+    assert!(effects.commands_count > effects.attempts_count);
+    assert_eq!(played.verified.broken_count(), 0, "{:?}", played.verified);
+    assert!(played.verified.unknown_count > 0, "{:?}", played.verified);
+}
+
 fn greeted(store: String) -> Result<(), WorkloadError> {
     store::greet::<Cql>(&asked(store, 1, 1).plan().unwrap(), PATIENCE)
 }

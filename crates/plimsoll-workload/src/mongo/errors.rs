@@ -16,6 +16,8 @@ const RETRYABLE: [&str; 3] = [
     "TransientTransactionError",
 ];
 const OVERLOADED: &str = "SystemOverloadedError";
+/// The server says that no part of it was carried out; the driver passes it on only where that is so of all its attempts.
+const UNTOUCHED: &str = "NoWritesPerformed";
 /// Codes with which servers turn work away: `IngressRequestRateLimitExceeded`, `ExceededMemoryLimit`-free pool
 /// exhaustion (`PooledConnectionAcquisitionExceededTimeLimit`) and `TemporarilyUnavailable`.
 const SHED: [i32; 3] = [462, 202, 365];
@@ -74,6 +76,7 @@ fn class(error: &Error) -> (Outcome, Fate) {
             // A server that gives up may have been nearly done.
             let fate = match outcome {
                 Outcome::Timeout => Fate::Unknown,
+                _ if error.contains_label(UNTOUCHED) => Fate::Untouched,
                 _ => Fate::NotDone,
             };
             (outcome, fate)

@@ -1,8 +1,8 @@
 //! A server of CQL in memory that speaks as much of version 4 of the protocol as the driver needs, over a real socket, with
 //! faults that are chosen.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::Mutex as Turn;
+use tokio::task::JoinSet;
 
 /// What goes wrong: of 100 operations so many.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,12 +28,22 @@ pub(super) struct Faults {
     pub(super) lose: u64,
     /// The connection is closed instead of an answer.
     pub(super) hang_up: u64,
+    /// Writes of several rows of which the first half is done when the rest is refused.
+    pub(super) partial: u64,
+    /// Writes that are done before the connection is closed; sent again, they are refused.
+    pub(super) torn: u64,
+    /// Two nodes with the same rows, so that the driver has one to try next.
+    pub(super) is_pair: bool,
     /// Only `me` with the password `s3cret` is let in.
     pub(super) auth: bool,
 }
 
 /// Timestamp, updates, payload; no payload: deleted.
 type Row = (i64, i64, Option<Vec<u8>>);
+/// A statement, and what is bound to it.
+type Asked = (String, Vec<Vec<u8>>);
+/// The code of an answer and its body.
+type Reply = (u8, Vec<u8>);
 
 #[derive(Debug)]
 struct Store {
@@ -41,6 +52,8 @@ struct Store {
     turn: Turn<()>,
     tables: Mutex<BTreeMap<String, BTreeMap<i64, Row>>>,
     prepared: Mutex<Vec<String>>,
+    /// What was torn, and not sent again yet.
+    torn: Mutex<BTreeSet<Vec<u8>>>,
 }
 
 /// Serves until the test ends.
@@ -49,24 +62,48 @@ pub(super) fn start(faults: Faults) -> SocketAddr {
     std::thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            tell.send(listener.local_addr().unwrap()).unwrap();
+            let nodes = nodes(faults.is_pair).await;
+            tell.send(nodes[0].local_addr().unwrap()).unwrap();
             let store = Arc::new(Store {
                 faults,
                 count: AtomicU64::new(0),
                 turn: Turn::new(()),
                 tables: Mutex::default(),
                 prepared: Mutex::default(),
+                torn: Mutex::default(),
             });
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(Arc::clone(&store), stream));
+            let mut accepting = JoinSet::new();
+            for (node, address) in nodes.into_iter().zip(ADDRESSES) {
+                let store = Arc::clone(&store);
+                accepting.spawn(async move {
+                    while let Ok((stream, _)) = node.accept().await {
+                        tokio::spawn(serve(Arc::clone(&store), stream, address));
+                    }
+                });
             }
+            accepting.join_all().await;
         });
     });
     told.recv().unwrap()
 }
 
-async fn serve(store: Arc<Store>, stream: TcpStream) {
+/// Nodes of one store have the same port.
+const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2)];
+
+async fn nodes(is_pair: bool) -> Vec<TcpListener> {
+    loop {
+        let first = TcpListener::bind((ADDRESSES[0], 0)).await.unwrap();
+        if !is_pair {
+            return vec![first];
+        }
+        let port = first.local_addr().unwrap().port();
+        if let Ok(second) = TcpListener::bind((ADDRESSES[1], port)).await {
+            return vec![first, second];
+        }
+    }
+}
+
+async fn serve(store: Arc<Store>, stream: TcpStream, node: Ipv4Addr) {
     let (mut from, to) = stream.into_split();
     let to = Arc::new(Turn::new(to));
     let mut head = [0_u8; 9];
@@ -78,7 +115,7 @@ async fn serve(store: Arc<Store>, stream: TcpStream) {
         }
         let (store, to) = (Arc::clone(&store), Arc::clone(&to));
         tokio::spawn(async move {
-            let Some((opcode, answer)) = store.answer(head[4], &body).await else {
+            let Some((opcode, answer)) = store.answer(head[4], &body, node).await else {
                 let _gone = to.lock().await.shutdown().await;
                 return;
             };
@@ -151,7 +188,7 @@ fn kind(name: &str) -> &'static [u16] {
 
 const RESULT: u8 = 0x08;
 
-fn void() -> (u8, Vec<u8>) {
+fn void() -> Reply {
     (RESULT, Body::default().int(1).0)
 }
 
@@ -159,7 +196,11 @@ fn error(code: i32, words: &str) -> Body {
     Body::default().int(code).string(words)
 }
 
-fn rows(columns: &[&str], rows: &[Vec<Vec<u8>>]) -> (u8, Vec<u8>) {
+fn unavailable() -> Reply {
+    (0x00, error(0x1000, "not enough").short(4).int(2).int(1).0)
+}
+
+fn rows(columns: &[&str], rows: &[Vec<Vec<u8>>]) -> Reply {
     let head = Body::default().int(2).int(1).count(columns.len());
     let head = head.columns(columns).count(rows.len());
     let body = rows
@@ -206,7 +247,7 @@ fn numbers(bytes: &[u8]) -> Vec<i64> {
 }
 
 impl Store {
-    async fn answer(&self, opcode: u8, body: &[u8]) -> Option<(u8, Vec<u8>)> {
+    async fn answer(&self, opcode: u8, body: &[u8], node: Ipv4Addr) -> Option<Reply> {
         Some(match opcode {
             // OPTIONS: nothing is optional.
             0x05 => (0x06, Body::default().short(0).0),
@@ -224,14 +265,14 @@ impl Store {
                 0x00,
                 error(0x0100, "Provided username and/or password are incorrect").0,
             ),
-            0x07 => self.query(&long_string(body)),
+            0x07 => self.query(&long_string(body), node),
             0x09 => self.prepare(&long_string(body)),
-            0x0A => return self.execute(body).await,
+            0x0A | 0x0D => return self.execute(opcode, body, node).await,
             _ => (0x00, error(0x000A, "not spoken here").0),
         })
     }
 
-    fn query(&self, text: &str) -> (u8, Vec<u8>) {
+    fn query(&self, text: &str, node: Ipv4Addr) -> Reply {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let name = keyspace(text);
         let changed = |what: &str| {
@@ -248,21 +289,16 @@ impl Store {
                 changed("CREATED")
             }
             _ if text.contains("scylla_") => (0x00, error(0x2200, "no such table").0),
-            _ if text.contains("system.local") => {
-                let columns = selected(text);
-                let value = |name: &&str| match *name {
-                    "host_id" | "schema_version" => vec![7; 16],
-                    "rpc_address" => vec![127, 0, 0, 1],
-                    "tokens" => Body::default().int(1).bytes(b"0").0,
-                    _ => b"one".to_vec(),
-                };
-                rows(&columns, &[columns.iter().map(value).collect()])
+            _ if text.contains("system.local") => of_nodes(text, &[node]),
+            _ if text.contains("system.peers") && self.faults.is_pair => {
+                let others = ADDRESSES.into_iter().filter(|address| *address != node);
+                of_nodes(text, &others.collect::<Vec<_>>())
             }
             _ => rows(&selected(text), &[]),
         }
     }
 
-    fn prepare(&self, text: &str) -> (u8, Vec<u8>) {
+    fn prepare(&self, text: &str) -> Reply {
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         if !text.contains("system") && !tables.contains_key(&keyspace(text)) {
             return (0x00, error(0x2200, "unconfigured table documents").0);
@@ -285,32 +321,53 @@ impl Store {
         (RESULT, body.0)
     }
 
-    async fn execute(&self, body: &[u8]) -> Option<(u8, Vec<u8>)> {
-        let place = u16::from_be_bytes([body[2], body[3]]);
-        let text =
-            self.prepared.lock().unwrap_or_else(PoisonError::into_inner)[place as usize].clone();
-        let (bound, selected) = shape(&text);
-        if text.contains("system") {
-            return Some(self.query(&text));
+    fn statement(&self, id: &[u8]) -> String {
+        let place = u16::from_be_bytes([id[0], id[1]]);
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)[place as usize].clone()
+    }
+
+    /// The statements of an EXECUTE, which has one, or of a BATCH.
+    fn asked(&self, opcode: u8, body: &[u8]) -> Vec<Asked> {
+        if opcode == 0x0A {
+            let text = self.statement(&body[2..4]);
+            let (values, _) = values(&body[7..], shape(&text).0.len());
+            return vec![(text, values)];
         }
-        // Filling and looking go well, if no faster than the rest; insertions begin to fail when the first of anything else
-        // was seen.
-        let is_write = !text.starts_with("SELECT");
-        let is_spared = bound.is_empty()
+        let mut rest = &body[3..];
+        let mut all = Vec::new();
+        for _ in 0..u16::from_be_bytes([body[1], body[2]]) {
+            // Behind its kind and the length of its identifier.
+            let text = self.statement(&rest[3..5]);
+            let (values, after) = values(&rest[5..], shape(&text).0.len());
+            all.push((text, values));
+            rest = after;
+        }
+        all
+    }
+
+    /// The faults of this request and its turn among 100. Filling and looking go well, if no faster than the rest; insertions
+    /// begin to fail when the first of anything else was seen.
+    fn faults(&self, text: &str) -> (Faults, u64) {
+        let is_spared = shape(text).0.is_empty()
             || (text.starts_with("INSERT") && self.count.load(Ordering::Relaxed) == 0);
-        let faults = if is_spared {
-            Faults {
+        if is_spared {
+            let faults = Faults {
                 delay_ms: self.faults.delay_ms,
                 ..Faults::default()
-            }
-        } else {
-            self.faults
-        };
-        let turn = if is_spared {
-            0
-        } else {
-            self.count.fetch_add(1, Ordering::Relaxed) * 37 % 100
-        };
+            };
+            return (faults, 0);
+        }
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        (self.faults, number * 37 % 100)
+    }
+
+    async fn execute(&self, opcode: u8, body: &[u8], node: Ipv4Addr) -> Option<Reply> {
+        let asked = self.asked(opcode, body);
+        let (text, values) = &asked[0];
+        if text.contains("system") {
+            return Some(self.query(text, node));
+        }
+        let (faults, turn) = self.faults(text);
         let _alone = if faults.serial {
             Some(self.turn.lock().await)
         } else {
@@ -325,30 +382,50 @@ impl Store {
         if turn < faults.overloaded {
             return Some((0x00, error(0x1001, "too much").0));
         }
-        if turn < faults.unavailable {
-            return Some((0x00, error(0x1000, "not enough").short(4).int(2).int(1).0));
+        let mut torn = self.torn.lock().unwrap_or_else(PoisonError::into_inner);
+        if turn < faults.unavailable || torn.remove(body) {
+            return Some(unavailable());
         }
-        let values = values(&body[7..], bound.len());
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        let table = tables.entry(keyspace(&text)).or_default();
-        let answer = if !is_write {
-            read(table, &selected, values.first())
-        } else if turn < faults.lose {
-            void()
-        } else {
-            write(table, &bound, &values);
-            void()
-        };
-        if turn < faults.late && is_write {
-            let late = error(0x1100, "gave up")
-                .short(4)
-                .int(0)
-                .int(1)
-                .string("SIMPLE");
-            return Some((0x00, late.0));
+        let table = tables.entry(keyspace(text)).or_default();
+        if text.starts_with("SELECT") {
+            return Some(read(table, &selected(text), values.first()));
         }
-        Some(answer)
+        let changes = changes(&asked);
+        if turn < faults.partial && changes.len() > 1 {
+            write(table, &changes[..changes.len() / 2]);
+            return Some(unavailable());
+        }
+        if turn >= faults.lose {
+            write(table, &changes);
+        }
+        if turn < faults.torn {
+            torn.insert(body.to_vec());
+            return None;
+        }
+        Some(if turn < faults.late { late() } else { void() })
     }
+}
+
+fn late() -> Reply {
+    let late = error(0x1100, "gave up").short(4).int(0).int(1);
+    (0x00, late.string("SIMPLE").0)
+}
+
+/// What a table of the system says of these nodes.
+fn of_nodes(text: &str, nodes: &[Ipv4Addr]) -> Reply {
+    let columns = selected(text);
+    let of = |node: &Ipv4Addr| {
+        let value = |name: &&str| match *name {
+            "host_id" => vec![node.octets()[3]; 16],
+            "schema_version" => vec![7; 16],
+            "rpc_address" => node.octets().to_vec(),
+            "tokens" => Body::default().int(1).bytes(b"0").0,
+            _ => b"one".to_vec(),
+        };
+        columns.iter().map(value).collect()
+    };
+    rows(&columns, &nodes.iter().map(of).collect::<Vec<_>>())
 }
 
 fn long_string(body: &[u8]) -> String {
@@ -356,18 +433,19 @@ fn long_string(body: &[u8]) -> String {
     String::from_utf8(body[4..4 + length].to_vec()).unwrap()
 }
 
-fn values(mut body: &[u8], count: usize) -> Vec<Vec<u8>> {
-    body = body.get(2..).unwrap_or_default();
+/// So many of them, behind their number, and what follows.
+fn values(body: &[u8], count: usize) -> (Vec<Vec<u8>>, &[u8]) {
+    let mut rest = body.get(2..).unwrap_or_default();
     let mut all = Vec::new();
     for _ in 0..count {
-        let length = u32::from_be_bytes([body[0], body[1], body[2], body[3]]) as usize;
-        all.push(body[4..4 + length].to_vec());
-        body = &body[4 + length..];
+        let length = u32::from_be_bytes([rest[0], rest[1], rest[2], rest[3]]) as usize;
+        all.push(rest[4..4 + length].to_vec());
+        rest = &rest[4 + length..];
     }
-    all
+    (all, rest)
 }
 
-fn read(table: &BTreeMap<i64, Row>, selected: &[&str], asked: Option<&Vec<u8>>) -> (u8, Vec<u8>) {
+fn read(table: &BTreeMap<i64, Row>, selected: &[&str], asked: Option<&Vec<u8>>) -> Reply {
     let asked = asked.map(|asked| match asked.len() {
         8 => vec![number(asked)],
         _ => numbers(asked),
@@ -388,19 +466,30 @@ fn read(table: &BTreeMap<i64, Row>, selected: &[&str], asked: Option<&Vec<u8>>) 
     rows(selected, &all)
 }
 
+/// What statements write, row by row.
+fn changes(asked: &[Asked]) -> Vec<(i64, Row)> {
+    let mut all = Vec::new();
+    for (text, values) in asked {
+        let (bound, _) = shape(text);
+        let value = |name: &str| {
+            let place = bound.iter().position(|bound| *bound == name);
+            place.map(|place| values[place].clone())
+        };
+        let stamp = number(&value("[timestamp]").unwrap());
+        let updates = value("n").map_or(0, |updates| number(&updates));
+        let ids = value("ids").map(|ids| numbers(&ids));
+        let ids = ids.unwrap_or_else(|| vec![number(&value("id").unwrap())]);
+        all.extend(ids.into_iter().map(|id| (id, (stamp, updates, value("p")))));
+    }
+    all
+}
+
 /// The highest timestamp stays.
-fn write(table: &mut BTreeMap<i64, Row>, bound: &[&str], values: &[Vec<u8>]) {
-    let value = |name: &str| {
-        let place = bound.iter().position(|bound| *bound == name);
-        place.map(|place| values[place].clone())
-    };
-    let stamp = number(&value("[timestamp]").unwrap());
-    let ids = value("ids").map_or_else(|| vec![number(&value("id").unwrap())], |ids| numbers(&ids));
-    let updates = value("n").map_or(0, |updates| number(&updates));
-    for id in ids {
-        let row = table.entry(id).or_insert((i64::MIN, 0, None));
-        if stamp > row.0 {
-            *row = (stamp, updates, value("p"));
+fn write(table: &mut BTreeMap<i64, Row>, changes: &[(i64, Row)]) {
+    for (id, change) in changes {
+        let row = table.entry(*id).or_insert((i64::MIN, 0, None));
+        if change.0 > row.0 {
+            *row = change.clone();
         }
     }
 }
