@@ -4,9 +4,10 @@ mod rooms;
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::record::Seen;
+use plimsoll_core::record::{EventKind, FaultKind, Observation, ProcessSample, Seen};
 use plimsoll_core::test::Test;
 use plimsoll_core::verdict::{Gate, GateId, GateState};
+use plimsoll_core::{Nanos, Window};
 
 use super::{Case, gate, with_figures, with_note};
 
@@ -34,7 +35,7 @@ pub(super) fn path(case: Case<'_>) -> Gate {
             "connections open against the generator's limit",
         )
     };
-    let most_open = |w: &plimsoll_core::Window| match streams {
+    let most_open = |w: &Window| match streams {
         Some(_) => w.wire_max,
         // Pools are filled before the load.
         None if is_workload => w.wire_max,
@@ -158,21 +159,8 @@ fn listeners(case: Case<'_>) -> Vec<String> {
 /// Gate 13: One change at a time, clean state: within one record, the target stays the same process.
 pub(super) fn one_change(case: Case<'_>) -> Gate {
     let compared = "processes of the target at the beginning and at the end";
-    let observations = &case.record.observations;
-    let mut pids: Vec<Vec<u32>> = Vec::new();
-    let mut at = None;
-    for observation in observations.iter().filter(|o| o.tier == case.target()) {
-        if let Seen::Process(process) = &observation.seen {
-            if at != Some(observation.at_ns) {
-                at = Some(observation.at_ns);
-                pids.push(Vec::new());
-            }
-            if let Some(last) = pids.last_mut() {
-                last.push(process.pid);
-            }
-        }
-    }
-    let (Some(first), Some(last)) = (pids.first(), pids.last()) else {
+    let looks = pids(case);
+    let (Some(first), Some(last)) = (looks.values().next(), looks.values().next_back()) else {
         let result = gate(GateId::OneChange, GateState::Unknown, compared);
         return with_note(
             result,
@@ -182,7 +170,7 @@ pub(super) fn one_change(case: Case<'_>) -> Gate {
     // A server may add workers; losing one of the first means that something restarted.
     let lost: Vec<String> = first
         .iter()
-        .filter(|pid| !last.contains(pid))
+        .filter(|pid| !last.contains(pid) || has_ended(case, **pid))
         .map(u32::to_string)
         .collect();
     let state = if lost.is_empty() {
@@ -213,3 +201,61 @@ pub(super) fn one_change(case: Case<'_>) -> Gate {
         ),
     )
 }
+
+/// The target's processes, look by look.
+fn pids(case: Case<'_>) -> BTreeMap<Nanos, Vec<u32>> {
+    let mut looks: BTreeMap<Nanos, Vec<u32>> = BTreeMap::new();
+    for (look, process) in samples(case) {
+        looks.entry(look.at_ns).or_default().push(process.pid);
+    }
+    looks
+}
+
+fn samples(case: Case<'_>) -> impl Iterator<Item = (&Observation, &ProcessSample)> {
+    let target = case.target();
+    let looks = case.record.observations.iter();
+    looks
+        .filter(move |look| look.tier == target)
+        .filter_map(|look| match &look.seen {
+            Seen::Process(process) => Some((look, process)),
+            _ => None,
+        })
+}
+
+/// The last look that saw a process may be the last one that saw any: where it ended alone, only the sampler's word says so.
+/// Its end after the load is no change, what an experiment ended itself is none to look into, and a process that is seen again
+/// could only not be read.
+fn has_ended(case: Case<'_>, pid: u32) -> bool {
+    let end = case.record.windows.iter().map(Window::end_ns).max();
+    let is_seen_after = |ended: Nanos| {
+        samples(case).any(|(look, process)| process.pid == pid && look.begin_ns() >= ended)
+    };
+    let mut ends = ends(case, pid).filter(|at| Some(*at) <= end);
+    ends.any(|ended| !is_seen_after(ended) && !was_ended_on_purpose(case, ended))
+}
+
+/// When the sampler found a process of the target gone.
+fn ends(case: Case<'_>, pid: u32) -> impl Iterator<Item = Nanos> {
+    let (target, what) = (case.target(), format!("process {pid}"));
+    let looks = case.record.observations.iter();
+    let gone = looks.filter(move |look| match &look.seen {
+        Seen::Absent(absent) => look.tier == target && absent.what == what,
+        _ => false,
+    });
+    gone.map(|look| look.at_ns)
+}
+
+fn was_ended_on_purpose(case: Case<'_>, before: Nanos) -> bool {
+    let target = case.target();
+    let mut events = case.record.events.iter();
+    events.any(|event| match &event.what {
+        EventKind::Fault(fault) => {
+            let kills = matches!(fault.what, FaultKind::Ended | FaultKind::Restarted);
+            kills && fault.instance == target && event.at_ns <= before
+        }
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ use super::*;
 use crate::summary;
 use plimsoll_core::verdict::Judgement;
 
-const RATE: u64 = 1000;
+pub(crate) const RATE: u64 = 1000;
 /// From when a request is due to when it is sent.
 const LAG: Nanos = Nanos::from_micros(60);
 
@@ -43,7 +43,7 @@ fn set_objectives(record: &mut Record, slo: Option<&str>) {
     }
 }
 
-fn record_with(profile: RateProfile) -> Record {
+pub(crate) fn record_with(profile: RateProfile) -> Record {
     let load = Load::Open {
         profile,
         arrivals: Arrivals::Uniform,
@@ -85,7 +85,7 @@ pub(crate) fn clean() -> Record {
     record
 }
 
-fn window(second: u64) -> Window {
+pub(crate) fn window(second: u64) -> Window {
     let mut tally = Tally::default();
     let time = Nanos::from_millis(10);
     for _ in 0..RATE {
@@ -124,7 +124,7 @@ fn window(second: u64) -> Window {
     }
 }
 
-fn state_of(record: &Record, number: u8) -> (GateState, String) {
+pub(crate) fn state_of(record: &Record, number: u8) -> (GateState, String) {
     let gates = evaluate(record, 0);
     let gate = gates
         .iter()

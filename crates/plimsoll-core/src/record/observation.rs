@@ -21,6 +21,13 @@ pub struct Observation {
     pub seen: Seen,
 }
 
+impl Observation {
+    /// When the interval began that it speaks for.
+    pub fn begin_ns(&self) -> Nanos {
+        self.at_ns - self.length_ns
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "source")]
 pub enum Seen {
