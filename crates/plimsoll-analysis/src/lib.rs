@@ -16,3 +16,4 @@ pub mod steal;
 pub mod stored;
 pub mod summary;
 pub mod sweep;
+mod watched;

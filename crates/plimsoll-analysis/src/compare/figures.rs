@@ -11,6 +11,7 @@ use plimsoll_core::{Nanos, Outcome};
 
 use crate::import::{self, Declared};
 use crate::steal;
+use crate::watched::Watched;
 
 /// The lowest level that failed is no further from the highest that passed.
 const CLOSE: f64 = 1.1;
@@ -168,36 +169,21 @@ fn processor_time(record: &Record, level: u32) -> Option<f64> {
         .judged_windows(level)
         .map(|window| window.total().good())
         .sum();
-    let (mut busy, mut seen) = (0.0, 0.0);
-    for observation in &record.observations {
-        let (at, length) = (observation.at_ns, observation.length_ns);
-        let Seen::Process(process) = &observation.seen else {
-            continue;
-        };
-        if at > begin && at <= end {
-            let threads = process.threads.iter().chain([&process.others]);
-            busy += threads
-                .map(|thread| thread.run_ns.as_secs_f64())
-                .sum::<f64>();
-            seen += length.as_secs_f64();
+    let mut tiers: BTreeMap<&str, Watched> = BTreeMap::new();
+    for look in &record.observations {
+        if let Seen::Process(process) = &look.seen
+            && look.at_ns > begin
+            && look.at_ns <= end
+        {
+            tiers.entry(&look.tier).or_default().add(look, process);
         }
     }
-    // A process that was seen for a part of the time speaks for that part.
-    let processes = processes(record, begin, end) as f64;
-    let share = seen / (Nanos(judged).as_secs_f64() * processes);
-    (good > 0 && busy > 0.0 && share > 0.5).then(|| busy / share.min(1.0) / good as f64)
-}
-
-/// Most processes seen in one look.
-fn processes(record: &Record, begin: Nanos, end: Nanos) -> usize {
-    let mut looks: BTreeMap<Nanos, usize> = BTreeMap::new();
-    for observation in &record.observations {
-        let inside = observation.at_ns > begin && observation.at_ns <= end;
-        if inside && matches!(observation.seen, Seen::Process(_)) {
-            *looks.entry(observation.at_ns).or_default() += 1;
-        }
-    }
-    looks.into_values().max().unwrap_or(0)
+    let judged = Nanos(judged).as_secs_f64();
+    let watched: f64 = tiers.values().map(Watched::seconds).sum();
+    let share = watched / (judged * tiers.len() as f64);
+    // A tier that was watched for a part of the time speaks for that part.
+    let cores: f64 = tiers.values().filter_map(Watched::cores).sum();
+    (good > 0 && cores > 0.0 && share > 0.5).then(|| cores * judged / good as f64)
 }
 
 /// The run of another tool's result, as far as its fields go.

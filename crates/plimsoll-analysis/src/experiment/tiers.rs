@@ -8,6 +8,7 @@ use plimsoll_core::verdict::{Resource, ResourceKind};
 use plimsoll_core::{Nanos, Window};
 
 use super::spread::spread;
+use crate::watched::Watched;
 
 /// From here on a share is full: what is left is the noise of two looks at a counter.
 const FULL: f64 = 0.9;
@@ -126,8 +127,8 @@ fn of_tier(tier: &str, instances: &[&TierSetup], seen: &Seconds<'_>) -> TierUse 
 
 /// What was seen while the load that the verdict describes was on.
 struct Seconds<'r> {
-    /// Of each process of an instance: seconds on a processor, and seconds that it was watched for.
-    processes: BTreeMap<(&'r str, u32), (f64, f64)>,
+    /// Of each instance, whose processes may be others after a restart.
+    processes: BTreeMap<&'r str, Watched>,
     /// Of each instance: periods in which it was held back, and all of them.
     periods: BTreeMap<&'r str, (u64, u64)>,
     length: f64,
@@ -157,14 +158,8 @@ impl<'r> Seconds<'r> {
             }
             match &look.seen {
                 Seen::Process(process) => {
-                    let threads = process.threads.iter().chain([&process.others]);
-                    let run = threads
-                        .map(|thread| thread.run_ns.as_secs_f64())
-                        .sum::<f64>();
-                    let key = (look.tier.as_str(), process.pid);
-                    let (busy, watched) = seen.processes.entry(key).or_default();
-                    *busy += run;
-                    *watched += look.length_ns.as_secs_f64();
+                    let watched = seen.processes.entry(&look.tier).or_default();
+                    watched.add(look, process);
                 }
                 Seen::Cgroup(group) if group.quota_cores.is_some() => {
                     let (held, all) = seen.periods.entry(look.tier.as_str()).or_default();
@@ -178,14 +173,7 @@ impl<'r> Seconds<'r> {
     }
 
     fn cores_used(&self, instance: &str) -> Option<f64> {
-        let mut processes = self.processes.iter();
-        let own = processes
-            .by_ref()
-            .filter(|((name, _), _)| *name == instance);
-        let cores = own.filter(|(_, (_, watched))| *watched > 0.0);
-        cores
-            .map(|(_, (busy, watched))| busy / watched)
-            .reduce(|a, b| a + b)
+        self.processes.get(instance)?.cores()
     }
 
     fn throttled_ratio(&self, instance: &str) -> Option<f64> {
@@ -195,5 +183,59 @@ impl<'r> Seconds<'r> {
 
     fn per_good(&self, cores: f64) -> Option<f64> {
         (self.good > 0).then(|| cores * self.length / self.good as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_core::record::{Line, Observation, ProcessSample, ThreadSample};
+    use plimsoll_core::schedule::RateProfile;
+
+    use super::*;
+    use crate::gates::tests::{RATE, record_with, window};
+
+    /// Ten seconds, in each of which one of the processes that `of` names ran for 0.9 s.
+    fn record(of: impl Fn(u64) -> Vec<u32>) -> Record {
+        let mut record = record_with(RateProfile::constant(RATE as f64).unwrap());
+        for second in 1..=10 {
+            record.push(Line::Window(window(second - 1)));
+            let pids = of(second);
+            for pid in &pids {
+                let run_ns = Nanos(900_000_000 / pids.len() as u64);
+                let process = ProcessSample {
+                    pid: *pid,
+                    threads: vec![ThreadSample {
+                        run_ns,
+                        ..ThreadSample::default()
+                    }],
+                    ..ProcessSample::default()
+                };
+                record.push(Line::Observation(Observation {
+                    at_ns: Nanos::from_secs(second),
+                    length_ns: Nanos::from_secs(1),
+                    tier: "db".to_owned(),
+                    seen: Seen::Process(process),
+                }));
+            }
+        }
+        let verdict = crate::summary::of_run(&record);
+        record.push(Line::Verdict(verdict));
+        record
+    }
+
+    #[test]
+    fn processes_that_follow_each_other_are_not_there_at_once() {
+        for (what, record) in [
+            ("one", record(|_| vec![1])),
+            ("two beside each other", record(|_| vec![1, 2])),
+            (
+                "restarted",
+                record(|second| vec![1 + u32::from(second > 5)]),
+            ),
+        ] {
+            let cores = cores_used(&record, "db").unwrap();
+            assert!((cores - 0.9).abs() < 1e-9, "{what}: {cores}");
+        }
+        assert_eq!(cores_used(&record(|_| vec![1]), "app"), None);
     }
 }
