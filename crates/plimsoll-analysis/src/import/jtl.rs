@@ -1,9 +1,12 @@
 //! `JMeter`'s results, as CSV and as XML: a line or an element for every sample.
 
+mod transactions;
+
 use super::ImportError;
 use super::csv::Table;
 use super::figures::{Clients, Figures, Tool};
 use super::samples::Samples;
+use transactions::{Sum, Transactions, is_sum};
 
 const TOOL: &str = "JMeter JTL";
 /// The order of columns where the file does not name them.
@@ -25,8 +28,6 @@ const USUAL: [&str; 12] = [
 const HELD_SHARE: f64 = 0.5;
 /// Before the class of what went wrong, where no answer came.
 const SILENT: &str = "Non HTTP response code: ";
-/// A parent that sums up its children says so.
-const TRANSACTION: &str = "Number of samples in transaction";
 
 pub(super) fn is_csv(text: &str) -> bool {
     let table = Table::read(text);
@@ -71,12 +72,15 @@ struct Sample {
     is_ok: bool,
     bytes: f64,
     threads: Option<f64>,
+    /// The one that sent it.
+    thread: String,
 }
 
 #[derive(Debug, Default)]
 struct Log {
     figures: Figures,
     samples: Samples,
+    transactions: Transactions,
     threads: Vec<f64>,
 }
 
@@ -88,11 +92,20 @@ fn rows(table: Table<'_>) -> Result<Figures, ImportError> {
     let message = table.find(&["responseMessage"]);
     let bytes = table.find(&["bytes"]);
     let threads = table.find(&["allThreads"]);
+    let thread = table.find(&["threadName"]);
+    let idle = table.find(&["IdleTime"]);
     let mut log = Log::default();
     for (line, row) in table {
         let text = |at: Option<usize>| at.and_then(|at| row.get(at)).map_or("", String::as_str);
         let number = |at: Option<usize>| text(at).parse::<f64>().ok();
-        if text(message).starts_with(TRANSACTION) {
+        if is_sum(text(message)) {
+            log.transactions.sum(Sum {
+                thread: text(thread).to_owned(),
+                began: number(Some(began)),
+                elapsed: number(Some(elapsed)).unwrap_or(0.0),
+                idle: number(idle),
+                samples_count: Sum::count(text(message)),
+            });
             continue;
         }
         let Some(millis) = number(Some(elapsed)) else {
@@ -110,14 +123,16 @@ fn rows(table: Table<'_>) -> Result<Figures, ImportError> {
             is_ok: text(Some(success)).eq_ignore_ascii_case("true"),
             bytes: number(bytes).unwrap_or(0.0),
             threads: number(threads),
+            thread: text(thread).to_owned(),
         });
     }
-    log.figures("success")
+    log.figures("success", "save the results as XML")
 }
 
 pub(super) fn xml(text: &str) -> Result<Figures, ImportError> {
     let mut log = Log::default();
-    let mut open: Vec<&str> = Vec::new();
+    // Whether each of the elements around is a transaction.
+    let mut open: Vec<bool> = Vec::new();
     for tag in text.split('<').skip(1) {
         let Some((tag, _)) = tag.split_once('>') else {
             continue;
@@ -125,30 +140,41 @@ pub(super) fn xml(text: &str) -> Result<Figures, ImportError> {
         let name = tag
             .split([' ', '/', '\n', '\t'])
             .find(|part| !part.is_empty());
-        let Some(name) = name.filter(|name| ["httpSample", "sample"].contains(name)) else {
+        if !name.is_some_and(|name| ["httpSample", "sample"].contains(&name)) {
             continue;
-        };
+        }
         if tag.starts_with('/') {
             open.pop();
             continue;
         }
-        // Samples inside of one are parts of it.
-        if open.is_empty() && !attribute(tag, "rm").is_some_and(|rm| rm.starts_with(TRANSACTION)) {
-            let number = |name| attribute(tag, name).and_then(|text| text.parse().ok());
+        let text = |name| attribute(tag, name).unwrap_or_default();
+        let number = |name| text(name).parse::<f64>().ok();
+        let is_transaction = is_sum(text("rm"));
+        if is_transaction {
+            log.transactions.sum(Sum {
+                thread: text("tn").to_owned(),
+                began: number("ts"),
+                elapsed: number("t").unwrap_or(0.0),
+                idle: number("it"),
+                samples_count: Sum::count(text("rm")),
+            });
+        } else if open.iter().all(|is_transaction| *is_transaction) {
+            // Samples inside of one are parts of it; inside of a transaction each is one of its own.
             log.add(&Sample {
                 began: number("ts"),
                 elapsed: number("t").unwrap_or(f64::NAN),
-                status: attribute(tag, "rc").unwrap_or_default().to_owned(),
-                is_ok: attribute(tag, "s") == Some("true"),
+                status: text("rc").to_owned(),
+                is_ok: text("s") == "true",
                 bytes: number("by").unwrap_or(0.0),
                 threads: number("na"),
+                thread: text("tn").to_owned(),
             });
         }
         if !tag.ends_with('/') {
-            open.push(name);
+            open.push(is_transaction);
         }
     }
-    log.figures("httpSample")
+    log.figures("httpSample", "save sub-results with the others")
 }
 
 /// Of ` t="155" lt="120"` the text of one name.
@@ -171,6 +197,7 @@ impl Log {
         figures.attempts = Some(figures.attempts.unwrap_or(0) + 1);
         figures.bytes_received = Some(figures.bytes_received.unwrap_or(0.0) + sample.bytes);
         self.samples.add(sample.elapsed, sample.is_ok);
+        self.transactions.sample(&sample.thread, sample.began);
         if let Some(began) = sample.began {
             self.samples.at(began / 1e3);
             self.samples.at((began + sample.elapsed) / 1e3);
@@ -193,7 +220,17 @@ impl Log {
         }
     }
 
-    fn figures(mut self, field: &'static str) -> Result<Figures, ImportError> {
+    /// Without `field` there is no sample; `way` is how else to save what is hidden in transactions.
+    fn figures(mut self, field: &'static str, way: &str) -> Result<Figures, ImportError> {
+        let missing_count = std::mem::take(&mut self.transactions).missing_count();
+        if missing_count > 0 {
+            return Err(ImportError::Refused {
+                tool: TOOL,
+                problem: format!(
+                    "{missing_count} samples are only in the sums of their transactions, and so are their failures: {way}, or switch off \"Generate parent sample\""
+                ),
+            });
+        }
         if self.figures.attempts.is_none() {
             return Err(ImportError::Missing { tool: TOOL, field });
         }

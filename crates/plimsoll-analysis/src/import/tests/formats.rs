@@ -153,6 +153,40 @@ fn jmeter_counts_a_sample_once_and_says_how_each_failed() {
     assert!(error.contains("`success` is missing"), "{error}");
 }
 
+/// A transaction around its samples, one of which failed: a file of lines has the transaction alone.
+#[test]
+fn jmeters_transactions_hide_no_samples() {
+    let sum = "Number of samples in transaction : 2, number of failing samples : 1";
+    let parents = format!(
+        "<testResults version=\"1.2\">\n\
+         <sample t=\"215\" it=\"0\" ts=\"1700000000000\" s=\"false\" lb=\"Visit\" rc=\"503\" rm=\"{sum}\" tn=\"U 1-1\" by=\"1566\" na=\"1\">\n\
+         <httpSample t=\"120\" it=\"0\" ts=\"1700000000000\" s=\"true\" lb=\"Home\" rc=\"200\" rm=\"OK\" tn=\"U 1-1\" by=\"1256\" na=\"1\">\n\
+         <httpSample t=\"20\" it=\"0\" ts=\"1700000000090\" s=\"true\" lb=\"logo\" rc=\"200\" rm=\"OK\" tn=\"U 1-1\" by=\"400\" na=\"1\"/>\n\
+         </httpSample>\n\
+         <httpSample t=\"95\" it=\"0\" ts=\"1700000000120\" s=\"false\" lb=\"Cart\" rc=\"503\" rm=\"Busy\" tn=\"U 1-1\" by=\"310\" na=\"1\"/>\n\
+         </sample>\n</testResults>\n"
+    );
+    let figures = read(parents.as_bytes()).unwrap();
+    assert_eq!(figures.attempts, Some(2), "{figures:?}");
+    assert_eq!(figures.failures.by_status.get(&503), Some(&1));
+
+    let names = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,success,bytes,allThreads,IdleTime\n";
+    let row = |began: u32, label: &str, message: &str| {
+        format!("170000000{began:04},95,{label},200,\"{message}\",U 1-1,true,310,1,0\n")
+    };
+    let refused = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
+    let alone = format!("{names}{}{}", row(0, "Visit", sum), row(100, "Visit", sum));
+    let said = refused(&alone);
+    assert!(said.contains("4 samples are only in the sums"), "{said}");
+    assert!(said.contains("save the results as XML, or switch off \"Generate parent sample\""));
+    let beside = format!("{names}{}{}", row(0, "Ping", "OK"), row(100, "Visit", sum));
+    assert!(refused(&beside).contains("2 samples"));
+    let behind = format!("{names}{}{}", row(0, "Home", "OK"), row(0, "Visit", sum));
+    assert_eq!(read(behind.as_bytes()).unwrap().attempts, Some(1));
+    let childless = parents.replace("httpSample", "other");
+    assert!(refused(&childless).contains("sub-results"));
+}
+
 #[test]
 fn gatling_and_locust_say_which_file_to_give() {
     let mut binary = vec![0, 0, 0, 0, 6];
