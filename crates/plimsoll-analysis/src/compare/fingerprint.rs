@@ -1,9 +1,12 @@
 //! What is not the same in all runs, and what that does to their figures: printed before any number.
 
+mod facts;
+#[cfg(test)]
+mod tests;
+
 use plimsoll_core::comparison::{Effect, Mismatch};
 use plimsoll_core::record::Header;
-use plimsoll_core::schedule::Arrivals;
-use plimsoll_core::test::{How, Load, Request, ScriptSetup, Until, Url, What};
+use plimsoll_core::test::{How, Load};
 use plimsoll_core::units::three_digits;
 
 use crate::import;
@@ -42,6 +45,7 @@ enum Topic {
     KindOfRun,
     Objective,
     Load,
+    Workload,
     Length,
     Host,
     Kernel,
@@ -50,6 +54,8 @@ enum Topic {
     Plimsoll,
     GeneratorThreads,
     ClientTimeout,
+    Connections,
+    Client,
     ScriptOptions,
     Request,
     Script,
@@ -70,6 +76,7 @@ impl Topic {
             Self::KindOfRun => "kind of run",
             Self::Objective => "objective",
             Self::Load => "load",
+            Self::Workload => "workload",
             Self::Length => "length",
             Self::Host => "host",
             Self::Kernel => "kernel",
@@ -78,6 +85,8 @@ impl Topic {
             Self::Plimsoll => "plimsoll",
             Self::GeneratorThreads => "generator threads",
             Self::ClientTimeout => "client timeout",
+            Self::Connections => "connections",
+            Self::Client => "client",
             Self::ScriptOptions => "script options",
             Self::Request => "request",
             Self::Script => "script",
@@ -93,9 +102,6 @@ impl Topic {
         }
     }
 }
-
-/// Digits of a script's digest that are shown.
-const DIGITS: usize = 12;
 
 /// What follows from a mismatch of each kind, where nothing more particular is known.
 const fn says(effect: Effect) -> &'static str {
@@ -125,14 +131,15 @@ impl Fingerprint {
         let objective = test
             .objectives()
             .map_or("none".to_owned(), ToString::to_string);
-        let headers = request.map_or(String::new(), headers);
+        let headers = request.map_or(String::new(), facts::headers);
         let incomparable = [
             (Topic::KindOfRun, test.command().to_owned()),
             (Topic::Objective, objective),
         ];
         let load = [
-            (Topic::Load, load_of(header)),
-            (Topic::Length, until(&test.how)),
+            (Topic::Load, facts::load_of(header)),
+            (Topic::Workload, facts::workload(header)),
+            (Topic::Length, facts::until(&test.how)),
         ];
         let confounding = [
             (Topic::Host, machine.host.clone()),
@@ -142,15 +149,20 @@ impl Fingerprint {
             (Topic::Plimsoll, header.plimsoll_version.clone()),
             (Topic::GeneratorThreads, generator.workers.to_string()),
             (Topic::ClientTimeout, generator.timeout.to_string()),
-            (Topic::ScriptOptions, script_options(header)),
+            (Topic::Connections, facts::connections(header)),
+            (Topic::Client, facts::store_client(header)),
+            (Topic::ScriptOptions, facts::script_options(header)),
         ];
         let noted = [
-            (Topic::Request, made_by_url(header)),
-            (Topic::Script, script(header)),
-            (Topic::ScriptEnvironment, script_environment(header)),
+            (Topic::Request, facts::made_by_url(header)),
+            (Topic::Script, facts::script(header)),
+            (Topic::ScriptEnvironment, facts::script_environment(header)),
             (Topic::Headers, headers),
-            (Topic::Body, test.url().map_or(String::new(), bodies)),
-            (Topic::Protocol, protocol(test.streams().map(Into::into))),
+            (Topic::Body, test.url().map_or(String::new(), facts::bodies)),
+            (
+                Topic::Protocol,
+                facts::protocol(test.streams().map(Into::into)),
+            ),
             (Topic::KeepAlive, generator.keepalive.to_string()),
             (Topic::SetUp, header.note.clone()),
         ];
@@ -308,191 +320,4 @@ fn are_same(topic: Topic, variants: &[(String, Vec<Fingerprint>)]) -> bool {
     let runs = variants.iter().flat_map(|(_, runs)| runs);
     let facts: Option<Vec<&Fact>> = runs.map(|run| run.found(topic)).collect();
     facts.is_some_and(|facts| facts.iter().all(|fact| facts[0].is_same(fact)))
-}
-
-/// Records of earlier versions hold the bodies themselves.
-fn bodies(url: &Url) -> String {
-    match url.variation.bodies.as_slice() {
-        [] => format!("{} bytes", url.request.body.len()),
-        bodies => bodies.join("; "),
-    }
-}
-
-fn headers(request: &Request) -> String {
-    let headers = request.headers.iter();
-    let headers: Vec<String> = headers.map(|(n, v)| format!("{n}: {v}")).collect();
-    headers.join(" · ")
-}
-
-/// The request of a URL. The lab chooses ports, and says itself in what variants differ; what it asks is looked at.
-fn made_by_url(header: &Header) -> String {
-    let what = &header.test.what;
-    match (&header.lab, what) {
-        (Some(lab), _) => {
-            let asked = match (setup(header), what.request_line()) {
-                (Some(script), _) => format!("script SHA-256 {}…", digits(&script.sha256)),
-                (None, (method, url)) => format!("{method} {}", path(url)),
-            };
-            format!("variant {} of {}, {asked}", lab.variant, lab.experiment)
-        }
-        (None, What::Script(_)) => String::new(),
-        (None, What::Url(url)) => {
-            let requests = url.requests().map(|it| format!("{} {}", it.method, it.url));
-            let shares = url.variation.mix.iter().flat_map(|mix| &mix.shares);
-            let shares = shares.map(|share| format!("{share} %"));
-            requests.chain(shares).collect::<Vec<_>>().join(" · ")
-        }
-        (None, What::Workload(_)) => what.to_string(),
-    }
-}
-
-/// `shop.js, SHA-256 5f3a…`: the file's name, whatever the folder, and what was in it.
-fn script(header: &Header) -> String {
-    let script = header.test.script().filter(|_| header.lab.is_none());
-    let Some(script) = script else {
-        return String::new();
-    };
-    let name = script.name.rsplit('/').next().unwrap_or_default();
-    match &script.setup {
-        Some(setup) => {
-            format!("{name}, SHA-256 {}…", digits(&setup.sha256))
-        }
-        None => format!("{name}, content not recorded"),
-    }
-}
-
-fn setup(header: &Header) -> Option<&ScriptSetup> {
-    header.test.script()?.setup.as_ref()
-}
-
-fn digits(sha256: &str) -> &str {
-    sha256.get(..DIGITS).unwrap_or(sha256)
-}
-
-/// Of a URL, without the address.
-fn path(url: &str) -> &str {
-    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    host.find('/').and_then(|at| host.get(at..)).unwrap_or("/")
-}
-
-fn script_options(header: &Header) -> String {
-    setup(header).map_or(String::new(), |script| {
-        pairs(script.options.iter().collect())
-    })
-}
-
-/// Not of the lab, which fills in the ports that it chose.
-fn script_environment(header: &Header) -> String {
-    let script = setup(header).filter(|_| header.lab.is_none());
-    script.map_or(String::new(), |script| {
-        pairs(script.environment.iter().collect())
-    })
-}
-
-fn pairs(named: Vec<(&String, &String)>) -> String {
-    let pairs: Vec<String> = named
-        .into_iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    pairs.join(" ")
-}
-
-/// What the plan says, and of a script whose load changes its scenarios.
-fn load_of(header: &Header) -> String {
-    match (setup(header), &header.test.how) {
-        (Some(script), _) if !script.scenarios.is_empty() => script.scenarios.join("; "),
-        (_, How::Set { load, .. }) => set_load(*load),
-        (_, How::Search { .. }) => {
-            let connections = header.test.generator.connections_max;
-            format!("a search with at most {connections} connections")
-        }
-    }
-}
-
-fn set_load(load: Load) -> String {
-    match load {
-        Load::Closed { in_flight } => format!("closed loop, {in_flight} in flight"),
-        Load::Open { profile, arrivals } => {
-            let arrivals = match arrivals {
-                Arrivals::Poisson => "Poisson",
-                Arrivals::Uniform => "uniform",
-            };
-            let rate = profile.constant_rate().map_or_else(
-                || format!("a rate that changes ({profile:?})"),
-                |rate| format!("{}/s", three_digits(rate)),
-            );
-            format!("open loop, {rate}, {arrivals} arrivals")
-        }
-    }
-}
-
-fn until(how: &How) -> String {
-    match how {
-        How::Set {
-            until: Some(Until::DurationNs(duration)),
-            ..
-        } => duration.to_string(),
-        How::Set {
-            until: Some(Until::AttemptsCount(count)),
-            ..
-        } => format!("{count} attempts"),
-        How::Set { until: None, .. } | How::Search { .. } => "as long as it takes".to_owned(),
-    }
-}
-
-fn protocol(streams: Option<u32>) -> String {
-    streams.map_or("HTTP/1.1".to_owned(), |streams| {
-        format!("HTTP/2, at most {streams} streams per connection")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A ramp whose largest number of VUs k6 saw once a second; `ready` is a setting, which older files lack.
-    fn ramp(seen: u32, ready: Option<u32>, seconds: f64) -> Fingerprint {
-        let ready = ready.map_or_else(String::new, |ready| {
-            format!(",\"vus_max\":{{\"min\":{ready},\"max\":{ready}}}")
-        });
-        let summary = format!(
-            "{{\"root_group\":{{}},\"metrics\":{{\"http_reqs\":{{\"count\":176584,\"rate\":{}}},\
-             \"vus\":{{\"min\":5,\"max\":{seen}}}{ready}}}}}",
-            176_584.0 / seconds
-        );
-        Fingerprint::from_result(&import::read(summary.as_bytes()).unwrap())
-    }
-
-    fn differs(one: Fingerprint, other: Fingerprint) -> Vec<String> {
-        let variants = [("A".to_owned(), vec![one]), ("B".to_owned(), vec![other])];
-        mismatches(&variants)
-            .into_iter()
-            .map(|mismatch| mismatch.fact)
-            .collect()
-    }
-
-    #[test]
-    fn sampled_maxima_of_the_same_load_are_the_same() {
-        let none: Vec<String> = Vec::new();
-        assert_eq!(
-            differs(ramp(1991, None, 80.4), ramp(1990, None, 80.6)),
-            none
-        );
-        assert_eq!(
-            differs(ramp(1891, Some(2000), 80.4), ramp(1990, Some(2000), 80.6)),
-            none
-        );
-        assert_eq!(
-            differs(ramp(1000, None, 80.4), ramp(1990, None, 80.4)),
-            ["in flight"]
-        );
-        assert_eq!(
-            differs(ramp(990, Some(1000), 80.4), ramp(990, Some(1020), 80.4)),
-            ["in flight"]
-        );
-        assert_eq!(
-            differs(ramp(1990, None, 80.4), ramp(1990, None, 96.3)),
-            ["seconds"]
-        );
-    }
 }
