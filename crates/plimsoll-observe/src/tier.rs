@@ -333,6 +333,7 @@ impl Tier {
                 port,
                 accept_queue: queues.iter().map(|socket| socket.queue).sum(),
                 accept_queue_max: queues.iter().map(|socket| socket.queue_max).sum(),
+                was_full: false,
                 // Connections without an owner wait in the accept queue and are counted there.
                 established: sockets.accepted_on(port).count() as u32,
                 unread: sockets.accepted_on(port).filter(|s| s.queue > 0).count() as u32,

@@ -230,7 +230,11 @@ pub fn of_result(name: &str, result: &import::Figures) -> Run {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_core::record::{Line, Observation, ProcessSample, ThreadSample};
+    use plimsoll_core::schedule::RateProfile;
+
     use super::*;
+    use crate::gates::tests::{RATE, record_with, window};
 
     #[test]
     fn a_search_that_others_disturbed_says_so() {
@@ -239,6 +243,34 @@ mod tests {
         let void = "its search did not converge: 2 levels that the generator could not sustain";
         assert_eq!(not_converged(2, None), void);
         assert_eq!(not_converged(2, taken()), format!("{void}; the hypervisor"));
+    }
+
+    /// One process that runs for 0.4 s of every second, and from the middle on another one in its place.
+    #[test]
+    fn the_processor_time_of_a_good_answer_is_known_however_long_the_run() {
+        for seconds in [20, 61, 130, 400] {
+            let mut record = record_with(RateProfile::constant(RATE as f64).unwrap());
+            for second in 1..=seconds {
+                record.push(Line::Window(window(second - 1)));
+                let others = ThreadSample {
+                    run_ns: Nanos::from_millis(400),
+                    ..ThreadSample::default()
+                };
+                record.push(Line::Observation(Observation {
+                    at_ns: Nanos::from_secs(second),
+                    length_ns: Nanos::from_secs(1),
+                    tier: "target".to_owned(),
+                    seen: Seen::Process(ProcessSample {
+                        pid: if second * 2 > seconds { 2 } else { 1 },
+                        others,
+                        ..ProcessSample::default()
+                    }),
+                }));
+            }
+            let run = of_record("A", &record, &crate::summary::of_run(&record));
+            let each = run.figures[&Figure::ProcessorTime];
+            assert!((each / 0.0004 - 1.0).abs() < 1e-6, "{seconds} s: {each}");
+        }
     }
 
     #[test]

@@ -59,8 +59,13 @@ pub(crate) fn ticks<'a>(record: &'a Record, levels: &[Level]) -> Vec<Tick<'a>> {
 }
 
 fn tick<'a>(together: &[&'a Observation], levels: &[Level]) -> Option<Tick<'a>> {
-    // An endpoint that answered late has a longer time behind it than what was read beside it.
-    let shortest = together.iter().min_by_key(|seen| seen.length_ns)?;
+    // An endpoint that answered late has a longer time behind it than what was read beside it, and one that went missing in a
+    // row of looks that were folded into one a shorter time; what could not be seen has that of its own second.
+    let is_timed = |look: &&&Observation| !matches!(look.seen, Seen::Metrics(_) | Seen::Absent(_));
+    let timed = together.iter().filter(is_timed);
+    let shortest = timed.min_by_key(|look| look.length_ns);
+    let any = || together.iter().min_by_key(|look| look.length_ns);
+    let shortest = shortest.or_else(any)?;
     let (start, end) = (shortest.at_ns - shortest.length_ns, shortest.at_ns);
     let inside = |level: &Level| {
         let overlap = level.end.min(end) - level.start.max(start);
@@ -465,3 +470,6 @@ fn add_proxy(facts: &mut TierFacts, seen: &[(&&Tick, &TierTick)]) {
             .merge(&proxy.upstream_connect_time);
     }
 }
+
+#[cfg(test)]
+mod tests;

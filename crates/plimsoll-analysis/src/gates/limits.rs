@@ -135,7 +135,7 @@ fn listeners(case: Case<'_>) -> Vec<String> {
     let mut overflows = 0;
     for observation in &case.record.observations {
         match &observation.seen {
-            Seen::Listener(l) if l.accept_queue_max > 0 && l.accept_queue >= l.accept_queue_max => {
+            Seen::Listener(l) if l.is_full() || l.was_full => {
                 let text = format!(
                     "the accept queue of port {} ({}) was full at {}",
                     l.port, observation.tier, l.accept_queue_max

@@ -4,7 +4,10 @@
 //! made later says what the report at the end said. Sums, histograms and counts stay exact; only the
 //! resolution in time is halved, again and again.
 
+mod looks;
+
 use super::observation::{Observation, Seen};
+use crate::units::Nanos;
 use crate::window::Window;
 
 /// Windows kept apart in a level that no search bounds: one minute of them, about 1.2 MiB at 5,000
@@ -18,6 +21,8 @@ const WINDOWS_MIN: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Folding {
     level: u32,
+    /// When it began: what was seen before is not of it.
+    start: Nanos,
     /// Windows of the file that make one in memory.
     stride: u32,
     /// How many of them the last one in memory holds.
@@ -31,9 +36,10 @@ pub(super) struct Folding {
 }
 
 impl Folding {
-    pub(super) fn new(level: u32) -> Self {
+    pub(super) fn new(level: u32, start: Nanos) -> Self {
         Self {
             level,
+            start,
             stride: 1,
             in_last: 0,
             count: 0,
@@ -71,8 +77,8 @@ impl Folding {
         }
     }
 
-    /// Every two windows of the level become one; every second instant of sampling is let go.
-    pub(super) fn halve(&mut self, windows: &mut Vec<Window>, observations: &mut Vec<Observation>) {
+    /// Every two windows of the level become one, and so do the looks of every two of its seconds.
+    pub(super) fn halve(&mut self, windows: &mut Vec<Window>, looks: &mut Vec<Observation>) {
         let first = windows.len() - self.count;
         let before = self.bytes + self.last_bytes;
         self.bytes_max = self.bytes_max.min(before);
@@ -89,15 +95,37 @@ impl Folding {
         self.count = windows.len() - first;
         self.stride *= 2;
         self.in_last = self.stride;
-        observations.retain(|observation| self.keeps(observation));
-        observations.shrink_to_fit();
+        for look in std::mem::take(looks) {
+            self.look(looks, look);
+        }
+        looks.shrink_to_fit();
         windows.shrink_to_fit();
     }
 
-    /// One second of a stride, and every word on what could not be seen.
-    pub(super) fn keeps(&self, observation: &Observation) -> bool {
-        let second = (observation.at_ns.as_secs_f64()).round() as u64;
-        second.is_multiple_of(u64::from(self.stride)) || matches!(observation.seen, Seen::Absent(_))
+    /// Keeps the next look. Those of a stride become one with the first look of the next instant: the last ones may wait.
+    pub(super) fn look(&self, looks: &mut Vec<Observation>, look: Observation) {
+        let last = looks.last().filter(|last| last.at_ns < look.at_ns);
+        if let Some(stride) = last.and_then(|last| self.stride_of(last)) {
+            let mut before = looks.iter();
+            let from = before.rposition(|look| self.stride_of(look) != Some(stride));
+            let tail = looks.split_off(from.map_or(0, |from| from + 1));
+            // Every word on what could not be seen is kept.
+            let is_word = |look: &Observation| matches!(look.seen, Seen::Absent(_));
+            let (words, seen): (Vec<_>, Vec<_>) = tail.into_iter().partition(is_word);
+            looks.extend(words);
+            looks.extend(looks::together(seen));
+        }
+        looks.push(look);
+    }
+
+    /// Which one of the level's a look belongs to; none before it is folded, and of a look that began before it.
+    fn stride_of(&self, look: &Observation) -> Option<u64> {
+        let begin = match look.seen {
+            Seen::Metrics(_) | Seen::Absent(_) => look.at_ns,
+            _ => look.begin_ns(),
+        };
+        let second = look.at_ns.as_secs_f64().round() as u64;
+        (self.stride > 1 && begin >= self.start).then(|| second.div_ceil(u64::from(self.stride)))
     }
 }
 

@@ -167,6 +167,9 @@ pub struct ListenerSample {
     pub accept_queue: u32,
     /// Zero where only the length can be read.
     pub accept_queue_max: u32,
+    /// The queue was full in a look that became a part of this one; not in the file, where each look has its own line.
+    #[serde(skip)]
+    pub was_full: bool,
     pub established: u32,
     /// Of these, connections whose received bytes the process has not read yet.
     #[serde(default)]
@@ -174,6 +177,12 @@ pub struct ListenerSample {
     /// Where the requests of its connections were; absent where the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<WaitSample>,
+}
+
+impl ListenerSample {
+    pub fn is_full(&self) -> bool {
+        self.accept_queue_max > 0 && self.accept_queue >= self.accept_queue_max
+    }
 }
 
 /// Requests of a port's connections by where they were, in the mean over some looks of the interval. One request at a time on

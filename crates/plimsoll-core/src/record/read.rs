@@ -169,14 +169,10 @@ impl Record {
             Line::Header(header) => self.header = header,
             Line::Level(level) => self.levels.push(level),
             Line::Window(window) => self.push_window(window),
-            Line::Observation(observation) => {
-                if self
-                    .folding
-                    .is_none_or(|folding| folding.keeps(&observation))
-                {
-                    self.observations.push(observation);
-                }
-            }
+            Line::Observation(observation) => match &self.folding {
+                Some(folding) => folding.look(&mut self.observations, observation),
+                None => self.observations.push(observation),
+            },
             Line::LevelEnd(result) => self.level_results.push(result),
             Line::Event(event) => self.events.push(event),
             Line::Script(counts) => {
@@ -192,10 +188,11 @@ impl Record {
     fn push_window(&mut self, window: Window) {
         let level = window.level;
         let known = self.folding.filter(|folding| folding.level() == level);
-        let mut folding = known.unwrap_or_else(|| Folding::new(level));
-        folding.push(&mut self.windows, window);
         let start = self.level(level);
         let endless = start.is_some_and(|start| start.step.phase == Phase::Run);
+        let began = start.map_or(window.start_ns, |start| start.start_ns);
+        let mut folding = known.unwrap_or_else(|| Folding::new(level, began));
+        folding.push(&mut self.windows, window);
         if endless && folding.is_full() {
             folding.halve(&mut self.windows, &mut self.observations);
         }

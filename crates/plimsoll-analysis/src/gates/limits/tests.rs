@@ -1,6 +1,6 @@
-//! What was seen of the target once is enough: a process that ended alone fails the run.
+//! What was seen once is enough, however long the run: a process that ended alone, a queue that was full.
 
-use plimsoll_core::record::{AbsentSample, Event, Fault, Line, Record};
+use plimsoll_core::record::{AbsentSample, Event, Fault, HostSample, Line, ListenerSample, Record};
 use plimsoll_core::schedule::RateProfile;
 
 use super::super::tests::{RATE, record_with, state_of, window};
@@ -97,5 +97,29 @@ fn what_the_experiment_ended_is_no_failure_of_the_run() {
         record.push(fault(second, instance));
         let found = state_of(&record, 13).0;
         assert_eq!(found, state, "{instance} at {second} s");
+    }
+}
+
+#[test]
+fn a_queue_that_overflowed_in_one_second_is_said_however_long_the_run() {
+    for seconds in [100, 130, 500] {
+        let record = record(seconds, |second| {
+            let is_it = second == 77;
+            let host = HostSample {
+                listen_overflows: if is_it { 500 } else { 0 },
+                ..HostSample::default()
+            };
+            let listener = ListenerSample {
+                port: 80,
+                accept_queue: if is_it { 8 } else { 0 },
+                accept_queue_max: 8,
+                ..ListenerSample::default()
+            };
+            vec![Seen::Host(host), Seen::Listener(listener)]
+        });
+        let (state, note) = state_of(&record, 10);
+        assert_eq!(state, GateState::Warning, "{seconds}");
+        assert!(note.contains("500 connections overflowed"), "{note}");
+        assert!(note.contains("port 80 (target) was full at 8"), "{note}");
     }
 }
