@@ -152,7 +152,9 @@ fn host(now: &mut HostSample, then: HostSample, share: f64) {
 
 /// Who was not among the busiest of a look ran on no core in it, as far as that look says.
 fn neighbours(now: &mut Vec<NeighbourSample>, then: Vec<NeighbourSample>, share: f64) {
-    now.iter_mut().for_each(|it| it.cores *= 1.0 - share);
+    for it in now.iter_mut() {
+        it.cores *= 1.0 - share;
+    }
     for mut neighbour in then {
         neighbour.cores *= share;
         let mut known = now.iter_mut();
