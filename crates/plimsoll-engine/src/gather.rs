@@ -7,7 +7,7 @@ use plimsoll_core::{Nanos, Window};
 use crate::message::Counted;
 use crate::recorder::Recorder;
 
-/// Shorter windows without any attempt are not windows.
+/// Shorter windows in which nothing was counted are not windows.
 const EMPTY: Nanos = Nanos::from_millis(1);
 
 /// Windows that have arrived, per worker, until every worker's has.
@@ -78,7 +78,7 @@ impl Gather {
     pub(crate) fn take_full(&mut self, mut spare: impl FnMut(usize, Counted)) -> Option<Window> {
         loop {
             let mut window = self.take(&mut spare)?;
-            if window.length_ns > EMPTY || window.due_count > 0 || window.sent_count > 0 {
+            if window.length_ns > EMPTY || has_counts(&window) {
                 self.carry_into(&mut window);
                 return Some(window);
             }
@@ -92,3 +92,22 @@ impl Gather {
         }
     }
 }
+
+/// Something happened in the window, if only the end of an attempt that was due long before.
+fn has_counts(window: &Window) -> bool {
+    let counts = [
+        window.due_count,
+        window.sent_count,
+        window.resent_count,
+        window.followed_count,
+        window.health.connects_count,
+    ];
+    let mut databases = window.databases.iter();
+    counts.into_iter().any(|count| count > 0)
+        || window.operations.iter().any(|tally| tally.attempts() > 0)
+        || window.carried.iter().any(|carried| !carried.is_empty())
+        || databases.any(|effects| effects.attempts_count > 0 || effects.commands_count > 0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -71,12 +71,16 @@ pub struct Options {
     pub seed: u64,
     /// How TLS is spoken.
     tls: TlsChoice,
+    /// How places are looked up that only an answer names.
+    ways: Arc<Ways>,
     /// Attempts of all levels together; `None` is without end.
     pub attempts_max: Option<u64>,
     /// Every attempt is reported here by itself, too.
     pub listing: Option<Sender<Vec<Listed>>>,
     /// Refusals that said that a guard made them.
     pub(crate) guarded: Arc<AtomicU64>,
+    /// Rows that the workers of a closed loop have taken together; none where a worker knows its next row by itself.
+    rows_taken: Option<Arc<AtomicU64>>,
 }
 
 /// Where the requests of a URL go, and what fills their templates.
@@ -86,6 +90,8 @@ pub struct Places {
     pub endpoints: Vec<Endpoint>,
     pub tls: TlsChoice,
     pub rows: Option<Arc<Rows>>,
+    /// By which the endpoints were found.
+    ways: Arc<Ways>,
 }
 
 impl Places {
@@ -106,6 +112,7 @@ impl Places {
         }
         Ok(Self {
             endpoints,
+            ways: Arc::new(ways.clone()),
             ..Self::default()
         })
     }
@@ -126,7 +133,7 @@ impl Varied {
     /// What makes the request of that turn, and its place in the mix.
     pub(crate) fn maker(&self, turn: Turn, seed: u64) -> (u8, &Maker) {
         let Some(mix) = &self.mix else {
-            let place = turn.number % self.makers.len() as u64;
+            let place = turn.place % self.makers.len() as u64;
             return (0, &self.makers[place as usize]);
         };
         let unit = Rng::new(seed ^ OF_MIX, turn.number).unit();
@@ -235,10 +242,35 @@ impl Options {
             right: objectives.and_then(Objectives::status).cloned(),
             seed: generator.seed,
             tls,
+            ways: Arc::clone(&places.ways),
             attempts_max: None,
             listing: None,
             guarded: Arc::default(),
+            rows_taken: None,
         })
+    }
+
+    /// For one run of its own.
+    pub(crate) fn for_run(&self) -> Self {
+        let mut templates = self
+            .varied
+            .makers
+            .iter()
+            .filter_map(|it| it.template.as_ref());
+        let takes_turns = self.workers > 1 && templates.any(Template::has_rows);
+        Self {
+            rows_taken: takes_turns.then(Arc::default),
+            ..self.clone()
+        }
+    }
+
+    /// The row of an attempt, counted on over all rows. Workers of a closed loop are not equally fast, so by their numbers
+    /// some rows would be sent more often than others; requests without rows never come here.
+    pub(crate) fn row_of(&self, is_closed: bool, number: u64) -> u64 {
+        match &self.rows_taken {
+            Some(taken) if is_closed => taken.fetch_add(1, Ordering::Relaxed),
+            _ => number,
+        }
     }
 
     /// So many refusals came from a guard, by their own word; of HTTP/1.1 only.
@@ -258,16 +290,16 @@ impl Options {
         }
     }
 
+    /// Looks up a place that no request of the test names, by the ways of those that one does. Blocks.
+    pub fn resolve(&self, target: Target) -> Result<Endpoint, TargetError> {
+        self.ways.resolve(target)
+    }
+
     /// Redirects that lead there are followed, too.
     pub fn add_place(&mut self, endpoint: Endpoint) -> Result<(), TlsError> {
         let origin = Origin::new(endpoint, &self.tls, &self.method)?;
         self.origins = self.origins.iter().cloned().chain([origin]).collect();
         Ok(())
-    }
-
-    /// Redirects of one attempt that are followed.
-    pub fn redirects_max(&self) -> u32 {
-        self.varied.redirects_max
     }
 
     /// Attempts differ, or may go on elsewhere.

@@ -4,7 +4,7 @@ use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::Poll;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::h1::Answer;
-use plimsoll_net::{Failure, Reached};
+use plimsoll_net::{Failure, Reached, Target};
 
 use crate::options::Options;
 use crate::pool::{CallEnd, Pool, PoolEvent};
@@ -25,7 +25,24 @@ pub struct Greeting {
     pub answer: Answer,
     /// Where the answer leads, if it says so and was not followed there.
     pub location: Option<String>,
+    /// The same, if it was to be followed and the options know no such place: [`Preflight::send`] goes on there once they
+    /// do.
+    pub unknown: Option<Target>,
+    /// Until this answer, without the time between two calls.
     pub time: Nanos,
+}
+
+/// The one request of the test, and how far it has come.
+#[derive(Debug)]
+pub struct Preflight {
+    shot: Crafted,
+    greeting: Option<Greeting>,
+}
+
+/// An answer, and the request that has it.
+struct Answered {
+    greeting: Greeting,
+    shot: Crafted,
 }
 
 /// Why there was no answer, and whether the request went out.
@@ -41,36 +58,66 @@ impl Silence {
     }
 }
 
-/// Sends the first request of the test, once, and follows it as far as the test does. Only a connection that came to nothing
-/// before a byte was written is tried again.
-pub fn preflight(options: &Options) -> Result<Greeting, Failure> {
-    // Its random ids are not those of the first attempt, which a server may take once only.
-    let mut options = options.clone();
-    options.seed = !options.seed;
-    let mut turn = 0;
-    loop {
-        turn += 1;
-        match attempt(&options, turn) {
-            Ok(greeting) => return Ok(greeting),
-            Err(silence) if silence.was_sent || turn >= CONNECTS || silence.is_final() => {
-                return Err(silence.failure);
+impl Preflight {
+    /// The first request of the test.
+    pub fn new(options: &Options) -> Self {
+        let arrival = Arrival {
+            intended: Nanos::ZERO,
+            level: 0,
+            closed: false,
+        };
+        // Its random ids are not those of the first attempt, which a server may take once only.
+        let mut options = options.clone();
+        options.seed = !options.seed;
+        Self {
+            shot: Crafted::new(arrival, Turn::default(), &options),
+            greeting: None,
+        }
+    }
+
+    /// Sends it, once, and follows it as far as the test does, to places that the options know. Called again, it goes on
+    /// where the last answer led: whoever has answered sees no second request. Only a connection that came to nothing
+    /// before a byte was written is tried again.
+    pub fn send(&mut self, options: &Options) -> Result<Greeting, Failure> {
+        let mut spent = Nanos::ZERO;
+        if let Some(last) = &self.greeting {
+            let Answer { status, bytes, .. } = last.answer;
+            if !self.shot.follow(status, bytes, options) {
+                return Ok(Greeting {
+                    unknown: None,
+                    ..last.clone()
+                });
             }
-            Err(_) => {}
+            spent = last.time;
+        }
+        let Answered { mut greeting, shot } = self.attempts(options)?;
+        greeting.time += spent;
+        self.shot = shot;
+        self.greeting = Some(greeting.clone());
+        Ok(greeting)
+    }
+
+    fn attempts(&self, options: &Options) -> Result<Answered, Failure> {
+        let mut turn = 0;
+        loop {
+            turn += 1;
+            match attempt(self.shot.clone(), options, turn) {
+                Ok(answered) => return Ok(answered),
+                Err(silence) if silence.was_sent || turn >= CONNECTS || silence.is_final() => {
+                    return Err(silence.failure);
+                }
+                Err(_) => {}
+            }
         }
     }
 }
 
-fn attempt(options: &Options, turn: usize) -> Result<Greeting, Silence> {
+fn attempt(shot: Crafted, options: &Options, turn: usize) -> Result<Answered, Silence> {
     let clock = Clock::start();
     let patience = PATIENCE.min(options.timeout);
-    let arrival = Arrival {
-        intended: Nanos::ZERO,
-        level: 0,
-        closed: false,
-    };
     let mut greeter = Greeter {
         pool: pool(Poll::new().map_err(broken)?, clock, options.clone()),
-        shot: Some(Crafted::new(arrival, Turn::default(), options)),
+        shot: Some(shot),
         options,
         turn,
         was_sent: false,
@@ -89,8 +136,8 @@ fn attempt(options: &Options, turn: usize) -> Result<Greeting, Silence> {
             .drain(..)
             .for_each(|event| greeter.pool.on_ready(event));
         while let Some(event) = greeter.pool.events.pop() {
-            if let Some(greeting) = greeter.take(event, clock.now())? {
-                return Ok(greeting);
+            if let Some(answered) = greeter.take(event, clock.now())? {
+                return Ok(answered);
             }
         }
     }
@@ -127,7 +174,7 @@ impl Greeter<'_> {
         opened.map_err(|(failure, _)| self.failed(failure))
     }
 
-    fn take(&mut self, event: PoolEvent<Crafted>, now: Nanos) -> Result<Option<Greeting>, Silence> {
+    fn take(&mut self, event: PoolEvent<Crafted>, now: Nanos) -> Result<Option<Answered>, Silence> {
         let ended = match event {
             PoolEvent::Idle { .. } => {
                 self.is_connected = true;
@@ -141,17 +188,19 @@ impl Greeter<'_> {
         match ended.end {
             CallEnd::Answered(answer) => {
                 let mut shot = ended.call;
-                let location = shot.leads_to(answer.status);
                 if shot.follow(answer.status, answer.bytes, self.options) {
                     self.shot = Some(shot);
                     self.carry(now)?;
                     return Ok(None);
                 }
-                Ok(Some(Greeting {
+                let location = shot.leads_to(answer.status);
+                let greeting = Greeting {
                     answer,
-                    location,
+                    location: location.map(|to| to.to_string()),
+                    unknown: shot.wants_to(answer.status, self.options),
                     time: now,
-                }))
+                };
+                Ok(Some(Answered { greeting, shot }))
             }
             CallEnd::Failed(failure) | CallEnd::Unprocessed(failure) => Err(self.failed(failure)),
             CallEnd::TimedOut { .. } | CallEnd::Cancelled | CallEnd::Unfit | CallEnd::NotTaken => {

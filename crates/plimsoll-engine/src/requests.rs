@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::{Poll, Ready};
+use plimsoll_core::step::StepLoad;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::Failure;
 
@@ -147,8 +148,16 @@ impl<S: Shot> Users for Requests<S> {
     }
 
     fn enter(&mut self, level: &Level, now: Nanos) {
-        let seed = self.options.seed;
-        self.source = Source::from_level(level, self.context.part, seed, self.looping);
+        let (part, options) = (self.context.part, &self.options);
+        self.source = match level.load {
+            StepLoad::Closed { in_flight } => {
+                let streams = self.pool.policy.streams_max.into();
+                let connections = options.connections_max.into();
+                let target = part.share_on(in_flight.into(), connections, streams);
+                Source::closed(target as u32, level, part, self.looping)
+            }
+            StepLoad::Open { .. } => Source::from_level(level, part, options.seed, self.looping),
+        };
         self.level_start = level.start;
         self.start(now);
     }
@@ -190,6 +199,7 @@ impl<S: Shot> Requests<S> {
         self.context.begin(arrival.intended, arrival.level, now);
         let turn = Turn {
             number: self.context.part.number_of(self.count),
+            place: self.context.part.place_of(self.count, arrival.closed),
             since: arrival.intended.saturating_sub(self.level_start),
         };
         self.count += 1;
@@ -247,8 +257,13 @@ impl<S: Shot> Requests<S> {
             && let Some(token) = self.pool.take_idle(OWNER, origin)
         {
             let Some(shot) = self.next_for(token, place) else {
-                self.pool.close(token);
-                continue;
+                if self.lacks_room(origin) {
+                    self.pool.close(token);
+                    continue;
+                }
+                // Nothing is known against it: others will want it.
+                self.pool.put_back(token);
+                break;
             };
             if self.has_time_left(&shot, now) {
                 self.send(token, shot, now);
@@ -278,6 +293,15 @@ impl<S: Shot> Requests<S> {
         }
         let fits = waiting.iter().position(|shot| shot.tries() == 0)?;
         waiting.remove(fits)
+    }
+
+    /// New connections are wanted for those that wait, more than are on their way and may be opened beside the others.
+    #[cold]
+    fn lacks_room(&self, origin: u32) -> bool {
+        let count = self.pool.count_of(origin);
+        let waiting = self.waiting[origin as usize].len();
+        let wanted = waiting.saturating_sub(count.opening as usize);
+        count.open as usize + wanted > self.connections_max as usize
     }
 
     /// It could be answered before its client gives up, if the target were as fast as it ever was. Sending others would

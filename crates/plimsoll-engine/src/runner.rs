@@ -250,6 +250,7 @@ impl EngineRunner {
         clock: Clock,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Self, CrewError> {
+        let options = options.for_run();
         let started = Crew::start(options.workers, "load", |endpoint| {
             let options = options.clone();
             move || {
@@ -286,7 +287,7 @@ impl EngineRunner {
             move || sessions::work(endpoint, clock, &plan, open)
         });
         let started = started.map_err(|error| StepError::Generator(error.to_string()))?;
-        let runner = Self {
+        let mut runner = Self {
             workers: Workers::new(started, clock, interrupt),
             attempts: Attempts {
                 exhausted: 0,
@@ -298,7 +299,7 @@ impl EngineRunner {
     }
 
     /// Opening connections takes as long as it takes; a driver gives up by its own timeouts.
-    fn await_ready(&self) -> Result<(), StepError> {
+    fn await_ready(&mut self) -> Result<(), StepError> {
         let mut opening = self.workers.crew.len();
         while opening > 0 {
             if self.workers.is_interrupted() {
@@ -307,6 +308,8 @@ impl EngineRunner {
             match self.workers.next()?.map(|report| report.body) {
                 Some(Body::Ready) => opening -= 1,
                 Some(Body::Failed(reason)) => return Err(StepError::Unreachable(reason)),
+                // A worker without a share of the attempts says so once, and may do so while others still open theirs.
+                Some(Body::Exhausted) => self.attempts.exhausted += 1,
                 _ => {}
             }
         }

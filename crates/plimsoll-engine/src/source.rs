@@ -31,8 +31,10 @@ pub(crate) struct Arrival {
 /// Which attempt of the run it is.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Turn {
-    /// Among all of the run, from 0.
+    /// Among all of the run, from 0; no other has it.
     pub(crate) number: u64,
+    /// By which several targets take turns.
+    pub(crate) place: u64,
     /// From the start of its level.
     pub(crate) since: Nanos,
 }
@@ -51,9 +53,42 @@ impl Part {
         count * self.workers + self.index
     }
 
+    /// By which several targets take turns at what is the `count`-th here. The arrivals of an open loop go round the
+    /// workers, so their numbers do. A worker of a closed loop is as fast as its answers are and goes round by itself, from
+    /// a place of its own: by its numbers, which are as far apart as there are workers, one of two workers would send every
+    /// request to the first of two targets, and the faster target would get more of them.
+    #[inline]
+    pub(crate) fn place_of(self, count: u64, is_closed: bool) -> u64 {
+        if is_closed {
+            count + self.index
+        } else {
+            self.number_of(count)
+        }
+    }
+
     /// This worker's share of a total; shares differ by one at most and add up.
     pub(crate) fn share_of(self, total: u64) -> u64 {
         total / self.workers + u64::from(self.index < total % self.workers)
+    }
+
+    /// This worker's share of a total that goes over so many connections, of which each has its share and which carry
+    /// `streams` at once: as even as may be without a worker that has more than its connections carry. Two workers on three
+    /// connections of two streams have 4 and 2; of 3 and 3 one would wait all the time, beside a stream that is free.
+    pub(crate) fn share_on(self, total: u64, connections: u64, streams: u64) -> u64 {
+        let few = connections / self.workers * streams;
+        let larger = connections % self.workers;
+        // With fewer connections than workers each worker opens one all the same.
+        if few == 0 || larger == 0 || total <= few * self.workers {
+            return self.share_of(total);
+        }
+        if self.index >= larger {
+            return few;
+        }
+        let those = Self {
+            workers: larger,
+            ..self
+        };
+        those.share_of(total - few * (self.workers - larger))
     }
 }
 
@@ -75,12 +110,17 @@ impl Source {
         match level.load {
             StepLoad::Closed { in_flight } => {
                 let target = part.share_of(u64::from(in_flight)) as u32;
-                Self::Closed(ClosedLoop::new(running, target, level, part))
+                Self::closed(target, level, part, running)
             }
             StepLoad::Open { profile, arrivals } => {
                 Self::Open(OpenLoop::new(profile, arrivals, seed, level, part))
             }
         }
+    }
+
+    /// A closed loop of which this worker has so many.
+    pub(crate) fn closed(target: u32, level: &Level, part: Part, running: u32) -> Self {
+        Self::Closed(ClosedLoop::new(running, target, level, part))
     }
 
     /// When something is due next, beside `running` others.

@@ -126,9 +126,12 @@ fn masked(value: &str) -> String {
     }
 }
 
+/// A colon that is encoded belongs to the name; without a bare one there is no password, and the colon that ends the name is
+/// sent all the same (RFC 7617, section 2).
 fn basic_of_url(user: &str) -> String {
-    let decoded: Vec<u8> = percent_encoding::percent_decode_str(user).collect();
-    basic(&decoded)
+    let end = if user.contains(':') { "" } else { ":" };
+    let decoded = percent_encoding::percent_decode_str(user).chain(end.bytes());
+    basic(&decoded.collect::<Vec<u8>>())
 }
 
 /// The value of `Authorization` for `user:password` (RFC 7617).
@@ -204,6 +207,23 @@ mod tests {
         assert_eq!(tls.port, 8080);
         for here in ["localhost", "127.0.0.1", "::1", "127.8.0.1"] {
             assert_eq!(proxies.of(false, here, 80), Ok(None), "{here}");
+        }
+    }
+
+    #[test]
+    fn a_user_without_a_password_has_an_empty_one() {
+        for (user, authorization) in [
+            ("token", "Basic dG9rZW46"),
+            ("token:", "Basic dG9rZW46"),
+            ("to%3Aken", "Basic dG86a2VuOg=="),
+        ] {
+            let proxies = proxies(&[("HTTP_PROXY", &format!("http://{user}@p:1"))]);
+            let proxy = proxies.of(false, "shop.test", 80).unwrap().unwrap();
+            assert_eq!(
+                proxy.authorization.as_deref(),
+                Some(authorization),
+                "{user}"
+            );
         }
     }
 

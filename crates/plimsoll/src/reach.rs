@@ -6,9 +6,8 @@ use anyhow::{Result, bail};
 use plimsoll_core::Outcome;
 use plimsoll_core::test::{How, Over, Test};
 use plimsoll_engine::Options;
-use plimsoll_engine::preflight::{Greeting, preflight};
-use plimsoll_net::resolve::Ways;
-use plimsoll_net::{Endpoint, Target};
+use plimsoll_engine::preflight::{Greeting, Preflight};
+use plimsoll_net::Endpoint;
 
 use crate::args::Args;
 use crate::exit::{Exit, Failure};
@@ -69,38 +68,20 @@ pub(crate) fn check(prepared: &mut Prepared, leave: Leave) -> Result<()> {
     }
     let (method, url) = prepared.test.what.request_line();
     let url = &*masked_url(url);
-    let ways = Ways::default();
-    for _ in 0..=options.redirects_max() {
-        let greeting = preflight(options).map_err(|failure| unreachable(url, options, &failure))?;
+    let mut preflight = Preflight::new(options);
+    loop {
+        let sent = preflight.send(options);
+        let greeting = sent.map_err(|failure| unreachable(url, options, &failure))?;
         prepared.greeting = Some(words(method, url, &greeting));
-        match unknown_place(options, &greeting)? {
-            None => {
-                warn_of(url, options, &greeting);
-                break;
-            }
-            Some(target) => {
-                let endpoint = ways.resolve(target)?;
-                ask_for_remote(&prepared.test, &endpoint, may_load_remote)?;
-                options.add_place(endpoint)?;
-            }
-        }
+        // A place that a redirect leads to which is to be followed, and that no request of the test goes to.
+        let Some(target) = greeting.unknown.clone() else {
+            warn_of(url, options, &greeting);
+            return Ok(());
+        };
+        let endpoint = options.resolve(target)?;
+        ask_for_remote(&prepared.test, &endpoint, may_load_remote)?;
+        options.add_place(endpoint)?;
     }
-    Ok(())
-}
-
-/// A place that a redirect leads to which is to be followed, and that no request of the test goes to.
-fn unknown_place(options: &Options, greeting: &Greeting) -> Result<Option<Target>> {
-    let Some(location) = greeting
-        .location
-        .as_ref()
-        .filter(|_| options.redirects_max() > 0)
-    else {
-        return Ok(None);
-    };
-    let target = Target::parse(location)?;
-    let mut known = options.origins.iter();
-    let is_known = known.any(|origin| origin.endpoint.target.is_same_origin(&target));
-    Ok((!is_known).then_some(target))
 }
 
 fn words(method: &str, url: &str, greeting: &Greeting) -> String {

@@ -169,10 +169,10 @@ impl Sink for Guards<'_> {
 }
 
 /// An attempt with bytes of its own. In a box, because it moves between connections and lists.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Crafted(Box<Craft>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Craft {
     arrival: Arrival,
     sent: Option<Nanos>,
@@ -190,7 +190,7 @@ struct Craft {
 }
 
 /// The first `Location` of an answer.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Location(Option<String>);
 
 impl Location {
@@ -231,9 +231,11 @@ impl Shot for Crafted {
             earlier_bytes: 0,
             location: Location::default(),
         };
+        let row = options.row_of(arrival.closed, number);
         if let Some(template) = &maker.template {
             let rng = Rng::new(options.seed, number);
-            let request = template.fill(&maker.request.method, &mut Filling { number, rng });
+            let mut filling = Filling { number, row, rng };
+            let request = template.fill(&maker.request.method, &mut filling);
             let mut target = (*maker.target).clone();
             target.set_path_of(&request.url);
             craft.carry(request, target, options);
@@ -276,16 +278,11 @@ impl Shot for Crafted {
     }
 
     fn follow(&mut self, status: u16, bytes: u64, options: &Options) -> bool {
-        let location = self.0.location.0.take();
-        if Outcome::from_status(status) != Outcome::Http3xx
-            || self.0.followed >= options.varied.redirects_max
-        {
-            return false;
-        }
-        let next = location.and_then(|location| self.0.target.follow(&location));
+        let next = self.wants_to(status, options);
         let Some((next, origin)) = next.and_then(|next| known(&next, options)) else {
             return false;
         };
+        self.0.location.0 = None;
         let request = redirected(&self.0.request, status, self.0.target.is_same_origin(&next));
         self.0.followed += 1;
         // Another request, which has not been tried yet.
@@ -302,12 +299,17 @@ impl Shot for Crafted {
 }
 
 impl Crafted {
-    /// The URL that an answer of that code sends its client to.
-    pub(crate) fn leads_to(&self, status: u16) -> Option<String> {
+    /// Where an answer of that code sends its client.
+    pub(crate) fn leads_to(&self, status: u16) -> Option<Target> {
         let location = self.0.location.0.as_ref()?;
         let is_redirect = Outcome::from_status(status) == Outcome::Http3xx;
-        let next = self.0.target.follow(location).filter(|_| is_redirect);
-        next.map(|next| next.to_string())
+        self.0.target.follow(location).filter(|_| is_redirect)
+    }
+
+    /// The same, if it may follow one redirect more.
+    pub(crate) fn wants_to(&self, status: u16, options: &Options) -> Option<Target> {
+        let may_go = self.0.followed < options.varied.redirects_max;
+        self.leads_to(status).filter(|_| may_go)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Closed loops: who joins when, and who starts again.
+//! Shares of the load, and closed loops: who joins when, and who starts again.
 
 use super::*;
 
@@ -23,6 +23,50 @@ fn shares_add_up() {
         let share = |index| Part { index, workers }.share_of(total);
         assert_eq!((0..workers).map(share).sum::<u64>(), total);
     }
+}
+
+#[test]
+fn nobody_has_more_in_flight_than_its_connections_carry() {
+    let each = |workers| {
+        let streams = (1..=4).map(move |streams| (workers, streams));
+        streams.flat_map(|(workers, streams)| (workers..=12).map(move |it| (workers, streams, it)))
+    };
+    for (workers, streams, connections) in (1..=5).flat_map(each) {
+        for total in 0..=connections * streams {
+            let mut sum = 0;
+            for index in 0..workers {
+                let part = Part { index, workers };
+                let share = part.share_on(total, connections, streams);
+                assert!(share <= part.share_of(connections) * streams, "{part:?}");
+                let is_even = share == part.share_of(total);
+                assert!(is_even || streams > 1, "over HTTP/1.1");
+                sum += share;
+            }
+            assert_eq!(sum, total);
+        }
+    }
+    let of_two = |total, connections, streams| {
+        [0, 1].map(|index| Part { index, workers: 2 }.share_on(total, connections, streams))
+    };
+    assert_eq!(of_two(6, 3, 2), [4, 2]);
+    assert_eq!(of_two(50, 3, 100), [25, 25], "with room for all it is even");
+    assert_eq!(of_two(9, 3, 2), [7, 2], "more than there is room for");
+    assert_eq!(of_two(3, 1, 8), [2, 1], "each opens a connection");
+}
+
+#[test]
+fn each_worker_of_a_closed_loop_goes_round_all_targets() {
+    for (workers, targets) in [(2, 2), (4, 2), (2, 3), (3, 6), (1, 4)] {
+        for index in 0..workers {
+            let part = Part { index, workers };
+            let places = (0..targets).map(|count| part.place_of(count, true) % targets);
+            let places: std::collections::BTreeSet<u64> = places.collect();
+            assert_eq!(places.len() as u64, targets, "{part:?}");
+        }
+    }
+    // The first of all workers together do, too.
+    let first = [0, 1, 2].map(|index| Part { index, workers: 3 }.place_of(0, true));
+    assert_eq!(first, [0, 1, 2]);
 }
 
 #[test]

@@ -6,12 +6,11 @@ use plimsoll_core::Nanos;
 use plimsoll_core::Outcome;
 use plimsoll_core::schedule::Arrivals;
 use plimsoll_core::test::Http;
-use plimsoll_engine::preflight::preflight;
 
 use super::h2_frames::{Frames, H2Behaviour};
 use super::h2_server::serve;
 use super::server::{Behaviour, Server};
-use super::{Case, Played, case, closed, open, options, play};
+use super::{Case, Played, case, closed, open, options, play, preflight};
 
 fn streams(port: u16, path: &str, connections: u32, streams: u32) -> Case {
     let mut case = case(port, 1);
@@ -38,6 +37,23 @@ fn a_closed_loop_fills_the_streams_of_few_connections() {
     assert_eq!(played.tally().ok(), 5000);
     assert_eq!(most(&played, |window| window.wire_max), 64);
     assert_eq!(most(&played, |window| window.health.connections_open), 4);
+    played.check_flows();
+}
+
+/// Six in flight on three connections of two streams, which two workers share: one of three on two streams waited all the
+/// time, beside a stream that was free.
+#[test]
+fn a_closed_loop_of_two_workers_has_a_stream_for_each_of_its_requests() {
+    let mut case = streams(serve(100).port(), "wait", 3, 2);
+    case.generator.workers = NonZeroU32::new(2).unwrap();
+    case.generator.timeout = Nanos::from_secs(10);
+    let played = play(&case, None, &[(closed(6), 2)]);
+    let ok = played.tally();
+    let ok = ok.class(Outcome::Ok);
+    let [response, service] =
+        [&ok.response, &ok.service].map(|times| times.mean().unwrap().as_secs_f64());
+    assert!(response < 1.1 * service, "{response} s and {service} s");
+    assert_eq!(most(&played, |window| window.wire_max), 6);
     played.check_flows();
 }
 

@@ -6,9 +6,12 @@ mod h2_frames;
 #[path = "../../../plimsoll-net/tests/it/h2_server.rs"]
 mod h2_server;
 mod http2;
+mod kept;
 mod levels;
 mod server;
+mod sessions;
 mod tls;
+mod turns;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -20,8 +23,9 @@ use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Go, Phase, Step, StepLoad, StepRunner as _};
 use plimsoll_core::test::{Generator, Http, Request, Url};
 use plimsoll_core::{Nanos, Outcome, Tally, Window};
-use plimsoll_engine::preflight::preflight;
+use plimsoll_engine::preflight::{Greeting, Preflight};
 use plimsoll_engine::{EngineRunner, Options, Places};
+use plimsoll_net::Failure;
 use plimsoll_net::resolve::Ways;
 
 use server::{Behaviour, Server};
@@ -50,6 +54,11 @@ fn options(case: &Case) -> Options {
     let places = Places::resolve(&case.url, &Ways::default()).unwrap();
     let objectives = Objectives::parse("p99<100ms").unwrap();
     Options::new(&case.url, &places, &case.generator, Some(&objectives)).unwrap()
+}
+
+/// The request before a load.
+fn preflight(options: &Options) -> Result<Greeting, Failure> {
+    Preflight::new(options).send(options)
 }
 
 fn closed(in_flight: u32) -> StepLoad {
@@ -127,8 +136,12 @@ impl Played {
 fn play(case: &Case, attempts_max: Option<u64>, loads: &[(StepLoad, u32)]) -> Played {
     let mut options = options(case);
     options.attempts_max = attempts_max;
+    play_with(&options, loads)
+}
+
+fn play_with(options: &Options, loads: &[(StepLoad, u32)]) -> Played {
     let interrupt = Arc::new(AtomicBool::new(false));
-    let mut runner = EngineRunner::start(&options, Clock::start(), interrupt).unwrap();
+    let mut runner = EngineRunner::start(options, Clock::start(), interrupt).unwrap();
     let mut windows = Vec::new();
     for (level, &(load, windows_max)) in loads.iter().enumerate() {
         let step = Step {

@@ -54,6 +54,34 @@ impl Server {
     }
 }
 
+/// A server on a thread of its own, for as long as the tests run. `manner` is told the path of each request and takes as long
+/// as the answer is to take; false closes the connection instead.
+pub(crate) fn serve_by(manner: impl Fn(&str) -> bool + Clone + Send + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let manner = manner.clone();
+            std::thread::spawn(move || answer_by(stream, manner));
+        }
+    });
+    port
+}
+
+fn answer_by(mut stream: TcpStream, manner: impl Fn(&str) -> bool) {
+    stream.set_nodelay(true).unwrap();
+    let mut buffer = [0; 4096];
+    // A request without a body comes in one piece here.
+    while let Ok(read @ 1..) = stream.read(&mut buffer) {
+        let head = String::from_utf8_lossy(&buffer[..read]);
+        let path = head.split(' ').nth(1).unwrap_or_default();
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+        if !manner(path) || stream.write_all(answer).is_err() {
+            return;
+        }
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);

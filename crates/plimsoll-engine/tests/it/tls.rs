@@ -5,11 +5,10 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 use plimsoll_core::Outcome;
-use plimsoll_engine::preflight::preflight;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use super::{Case, case, closed, options, play};
+use super::{Case, case, closed, options, play, preflight};
 
 type Stream = StreamOwned<ServerConnection, TcpStream>;
 

@@ -2,6 +2,7 @@
 //!
 //! A certificate that signs itself, as `openssl req -x509` makes it, is an authority by its own words, and the library takes no
 //! authority for a server. Named by the user and shown by the server, byte for byte, it is the server's: curl and Go agree.
+//! So is one that was signed by an authority which was not named. One that has expired or is not valid yet stays refused.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 use super::TlsError;
 
@@ -55,8 +56,15 @@ impl ServerCertVerifier for Own {
         if by_chain.is_ok() || !self.named.iter().any(|named| named == end_entity) {
             return by_chain;
         }
-        verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
-        Ok(ServerCertVerified::assertion())
+        // By itself: what is wrong with the certificates that came with it does not matter.
+        let alone = self
+            .chains
+            .verify_server_cert(end_entity, &[], server_name, ocsp, now);
+        if alone.as_ref().is_err_and(is_about_who_signed) {
+            verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+            return Ok(ServerCertVerified::assertion());
+        }
+        alone
     }
 
     fn verify_tls12_signature(
@@ -81,3 +89,20 @@ impl ServerCertVerifier for Own {
         self.chains.supported_verify_schemes()
     }
 }
+
+/// Nothing else is wrong with the certificate than that it is an authority's, or that nobody who was named signed it. Its
+/// times are looked at before either.
+fn is_about_who_signed(error: &Error) -> bool {
+    let Error::InvalidCertificate(reason) = error else {
+        return false;
+    };
+    match reason {
+        CertificateError::UnknownIssuer => true,
+        // rustls has no word of its own for it and hands on webpki's, which is its name.
+        CertificateError::Other(other) => other.to_string() == "CaUsedAsEndEntity",
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

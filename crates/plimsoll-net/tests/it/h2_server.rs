@@ -1,7 +1,10 @@
 //! A server of another hand, the h2 crate, on a thread of its own. What it does is in the path.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::Poll;
+use std::time::Duration;
 
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -43,6 +46,24 @@ async fn connection(socket: TcpStream, streams: u32) {
     }
 }
 
+/// By a thread: the runtime's own clock is not compiled in.
+async fn pause(time: Duration) {
+    let is_over = Arc::new(AtomicBool::new(false));
+    std::future::poll_fn(move |task| {
+        if is_over.load(Ordering::Acquire) {
+            return Poll::Ready(());
+        }
+        let (is_over, waker) = (Arc::clone(&is_over), task.waker().clone());
+        std::thread::spawn(move || {
+            std::thread::sleep(time);
+            is_over.store(true, Ordering::Release);
+            waker.wake();
+        });
+        Poll::Pending
+    })
+    .await;
+}
+
 async fn answer(request: http::Request<h2::RecvStream>, mut respond: SendResponse<Bytes>) {
     let (head, mut body) = request.into_parts();
     let mut taken = Vec::new();
@@ -53,6 +74,9 @@ async fn answer(request: http::Request<h2::RecvStream>, mut respond: SendRespons
     let path = head.uri.path();
     if path == "/hang" {
         std::future::pending::<()>().await;
+    }
+    if path == "/wait" {
+        pause(Duration::from_millis(50)).await;
     }
     if path == "/reset" {
         respond.send_reset(h2::Reason::REFUSED_STREAM);

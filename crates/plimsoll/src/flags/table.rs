@@ -260,7 +260,7 @@ pub(super) const OWN: fn() -> Vec<Flag> = || vec![
     row("no-keepalive", Way, &[Run, Find, Compare, Sweep]).switch(|a| a.request.no_keepalive = true).url("a script says `noConnectionReuse` in its options").help("A new connection for every request"),
     row("h2", Way, &[Run, Find, Compare, Sweep]).switch(|a| a.request.h2 = true).url("a script speaks HTTP/2 where a server with https:// offers it").help("Speak HTTP/2")
         .more("It is chosen by ALPN with https://, by prior knowledge with http://."),
-    row("streams", Way, &[Run, Find, Compare, Sweep]).one("COUNT", streams, |a| &mut a.request.streams).needs("h2").default_words("100; 1 without a rate").url(SENT_BY_SCRIPT)
+    row("streams", Way, &[Run, Find, Compare, Sweep]).one("COUNT", streams, |a| &mut a.request.streams).needs("h2").default_words("100; 1 without a rate or with --no-keepalive").url(SENT_BY_SCRIPT)
         .help("Requests at once on one connection of HTTP/2").more("Only as many as the server allows."),
 
     // How the script is read.

@@ -51,7 +51,7 @@ pub(crate) enum Protocol {
 impl UrlTest {
     pub(super) fn prepare(&self, seed: u64) -> Result<Prepared> {
         let is_open = self.load.is_open();
-        let http = self.http(is_open);
+        let http = self.http(is_open)?;
         let connections = self.connections(is_open)?;
         let (how, timeout) = self.load.how(closed(connections, http));
         let generator = Generator {
@@ -132,14 +132,24 @@ impl UrlTest {
         })
     }
 
-    fn http(&self, is_open: bool) -> Http {
-        let usual = number(if is_open { OPEN_STREAMS } else { 1 });
-        match self.protocol {
+    /// A connection that carries one request and no other has one stream: with more, a closed loop would have more in flight
+    /// than its connections carry.
+    fn http(&self, is_open: bool) -> Result<Http> {
+        let is_shared = is_open && self.keepalive;
+        let usual = number(if is_shared { OPEN_STREAMS } else { 1 });
+        Ok(match self.protocol {
             Protocol::Http1 => Http::One,
-            Protocol::Http2 { streams } => Http::Two {
-                streams: streams.unwrap_or(usual),
-            },
-        }
+            Protocol::Http2 { streams } => {
+                let streams = streams.unwrap_or(usual);
+                if !self.keepalive && streams > NonZeroU32::MIN {
+                    bail!(
+                        "--streams {streams} needs connections that carry more than one request, and --no-keepalive \
+                         makes a new one for each: leave one of the two out"
+                    );
+                }
+                Http::Two { streams }
+            }
+        })
     }
 
     fn connections(&self, is_open: bool) -> Result<NonZeroU32> {
@@ -202,3 +212,6 @@ pub(super) fn within_descriptors(connections: NonZeroU32) -> Result<NonZeroU32, 
 fn number(count: u32) -> NonZeroU32 {
     NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
 }
+
+#[cfg(test)]
+mod tests;

@@ -39,6 +39,10 @@ fn what_was_typed_wrong_is_named() {
             "-d: @/does/not/exist",
         ),
         (vec!["run", url, "--timeout", "0s"], "below 1ms"),
+        (
+            vec!["run", url, "--h2", "--streams", "4", "--no-keepalive"],
+            "--no-keepalive makes a new one for each",
+        ),
         (vec!["run", url, "--conections", "5"], "--connections"),
         (vec!["find", url], "--slo"),
         (

@@ -18,6 +18,7 @@ mod options;
 mod outputs;
 mod page;
 mod records;
+mod redirects;
 mod runs;
 mod scripts;
 mod support;
