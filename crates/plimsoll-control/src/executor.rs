@@ -107,6 +107,8 @@ pub struct Executor {
     completed: u64,
     /// What was left at the regular end has been dropped.
     is_rest_dropped: bool,
+    /// Between its start and its regular end: a VU whose iteration is over begins the next.
+    takes_on: bool,
 }
 
 impl Executor {
@@ -117,15 +119,17 @@ impl Executor {
         let cycle = share.cycle(&scenario.executor, range);
         let start = scenario.start_ns;
         let regular_end = scenario.regular_end_ns();
-        let mut slots = Slots::new(owned);
+        let each = match &scenario.executor {
+            scenario::Executor::PerVuIterations { iterations, .. } => iterations.get(),
+            _ => u64::MAX,
+        };
+        let mut slots = Slots::new(owned, each);
         let rule = match &scenario.executor {
             scenario::Executor::SharedIterations { iterations, .. } => {
                 let total = cycle.count_below(iterations.get());
                 Rule::Shared { total, left: total }
             }
-            scenario::Executor::PerVuIterations { iterations, .. } => Rule::PerVu {
-                each: iterations.get(),
-            },
+            scenario::Executor::PerVuIterations { .. } => Rule::PerVu { each },
             scenario::Executor::ConstantVus { .. } => Rule::Looping,
             scenario::Executor::RampingVus {
                 start_vus,
@@ -159,6 +163,7 @@ impl Executor {
             begun: 0,
             completed: 0,
             is_rest_dropped: false,
+            takes_on: false,
         }
     }
 
@@ -176,6 +181,7 @@ impl Executor {
         if now < self.start {
             return Action::Wait { until: self.start };
         }
+        self.takes_on = now < self.regular_end;
         if now >= self.last_end {
             return self.finish();
         }
@@ -202,20 +208,17 @@ impl Executor {
         self.last_end = self.last_end.min(now);
     }
 
-    /// VUs that loop, or whose iteration runs in an arrival-rate scenario.
+    /// VUs at work: those whose iteration runs, and those that loop and are between two iterations. None before the
+    /// start, and none once all is done.
     pub fn vus_active(&self) -> u32 {
-        match self.rule {
-            Rule::Arriving { .. } => self.slots.running(),
-            _ => self.slots.active(),
-        }
-    }
-
-    /// VUs that exist.
-    pub fn vus_existing(&self) -> u32 {
-        match self.rule {
-            Rule::Arriving { .. } => self.slots.active(),
-            _ => self.slots.len(),
-        }
+        let loops_on = self.takes_on
+            && match self.rule {
+                Rule::Arriving { .. } => false,
+                Rule::Shared { left, .. } => left > 0,
+                Rule::PerVu { .. } | Rule::Looping | Rule::Ramping { .. } => true,
+            };
+        let between = if loops_on { self.slots.ready() } else { 0 };
+        self.slots.running() + between
     }
 
     /// How much of the scenario is behind, 0 to 1: iterations where their number is given, else time.
@@ -317,12 +320,10 @@ impl Executor {
     }
 
     fn start_loop(&mut self) -> Option<Iteration> {
-        let each = match self.rule {
-            Rule::Shared { left: 0, .. } => return None,
-            Rule::PerVu { each } => each,
-            _ => u64::MAX,
-        };
-        let (vu, of_vu, free_since) = self.slots.take_idle(each)?;
+        if matches!(self.rule, Rule::Shared { left: 0, .. }) {
+            return None;
+        }
+        let (vu, of_vu, free_since) = self.slots.take_idle()?;
         if let Rule::Shared { left, .. } = &mut self.rule {
             *left -= 1;
         }
@@ -376,7 +377,7 @@ impl Executor {
                 until: due.min(last_end),
             };
         }
-        if let Some((vu, of_vu, _)) = self.slots.take_idle(u64::MAX) {
+        if let Some((vu, of_vu, _)) = self.slots.take_idle() {
             walk.advance();
             return Action::Start(self.iteration(vu, of_vu, due));
         }
@@ -403,7 +404,7 @@ impl Executor {
         }
         let rest = match &mut self.rule {
             Rule::Shared { left, .. } => std::mem::take(left),
-            Rule::PerVu { each } => self.slots.left_of(*each),
+            Rule::PerVu { .. } => self.slots.left(),
             _ => 0,
         };
         (rest > 0).then_some(Action::Drop {

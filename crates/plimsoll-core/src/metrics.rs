@@ -16,5 +16,5 @@ pub use registry::{
 pub use series::SeriesCounts;
 pub use sink::{Counter, Gauge, Rate, Sink};
 pub use store::{Check, Conditions, Sample, Store, Submetric};
-pub use tags::{TagSetId, TagSets};
+pub use tags::{FEW_VALUES, SCRIPT_TAG_SETS_MAX, TagSetId, TagSets};
 pub use trend::Trend;

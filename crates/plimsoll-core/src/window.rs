@@ -129,7 +129,7 @@ pub struct Window {
     pub in_flight_end: u64,
     /// Most attempts that were on the wire at once.
     pub wire_max: u64,
-    /// Virtual users that were active at its end; absent where no script plays.
+    /// Virtual users that were at work at its end, of a worker's last window the most at once; absent where no script plays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vus: Option<u32>,
     /// One tally per operation of the plan; URL mode has one operation.

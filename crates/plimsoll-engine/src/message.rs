@@ -34,6 +34,8 @@ pub(crate) enum Command {
 pub(crate) enum ScriptCommand {
     /// Run one function by itself: `setup`, `teardown`, `handleSummary`.
     Lifecycle(Lifecycle),
+    /// End the function that runs by itself, if one does.
+    EndLifecycle,
     /// Play the scenarios; `setup` returned `data`.
     Begin { data: Option<Box<str>>, at: Nanos },
     /// Play levels from now on instead of the scenarios, with at most so many virtual users on all workers;

@@ -39,6 +39,8 @@ pub(crate) struct Recorder {
     pub(crate) in_flight_max: u64,
     pub(crate) in_flight_end: u64,
     pub(crate) wire_max: u64,
+    /// Virtual users at work, of a script that plays its own load.
+    pub(crate) vus: Option<u32>,
 }
 
 /// How an attempt ended.
@@ -241,6 +243,9 @@ impl Recorder {
         window.in_flight_max += self.in_flight_max;
         window.in_flight_end += self.in_flight_end;
         window.wire_max += self.wire_max;
+        if let Some(vus) = self.vus {
+            window.vus = Some(window.vus.unwrap_or(0) + vus);
+        }
         let operations = &mut window.operations;
         operations.resize_with(operations.len().max(self.tallies.len()), Tally::default);
         for (total, tally) in operations.iter_mut().zip(&self.tallies) {

@@ -89,5 +89,6 @@ fn read_call(reader: &mut BufReader<&TcpStream>) -> Option<HttpCall> {
         timeout: Nanos::from_secs(60),
         body_use: BodyUse::Keep,
         tags: TagSetId(0),
+        expects_challenge: false,
     })
 }

@@ -56,6 +56,8 @@ pub struct HttpCall {
     pub body_use: BodyUse,
     /// Group, scenario, method, URL, name and the script's own tags; without what only the answer knows.
     pub tags: TagSetId,
+    /// An answer of 401 is what it is sent for: digest authentication goes on with it.
+    pub expects_challenge: bool,
 }
 
 /// The HTTP version of an answer.

@@ -8,7 +8,7 @@ use rquickjs::{Ctx, Exception, Function, Persistent, Promise, Result, Value};
 use crate::error::ScriptError;
 use crate::natives::http::waiting;
 use crate::natives::{globals, timers};
-use crate::raw::run_job;
+use crate::raw::{place_of, run_job};
 use crate::tags::TagSetId;
 use crate::thrown;
 use crate::turn::{End, Iteration, Resumption, Thrown};
@@ -30,6 +30,7 @@ pub(crate) fn run(ctx: &Ctx<'_>, vu: &Rc<VuState>, resumption: Resumption) -> En
     };
     vu.timers.clear();
     vu.waiting.borrow_mut().clear();
+    vu.rejections.clear();
     if let End::Exception(exception) = &end {
         thrown::report(vu, exception);
     }
@@ -169,6 +170,10 @@ fn settle<'js>(ctx: &Ctx<'js>, vu: &Rc<VuState>, returned: Value<'js>) -> Result
     loop {
         // An asynchronous function that ended the test has only rejected its promise.
         while vu.ending.borrow().is_none() && run_job(ctx)? {}
+        if vu.ending.borrow().is_none() {
+            let lost = uncaught(ctx, vu, &returned);
+            *vu.ending.borrow_mut() = lost;
+        }
         if vu.ending.borrow().is_some() {
             return Ok(returned);
         }
@@ -185,6 +190,14 @@ fn settle<'js>(ctx: &Ctx<'js>, vu: &Rc<VuState>, returned: Value<'js>) -> Result
         return Ok(returned);
     };
     settled(ctx, promise)
+}
+
+/// An exception that only a promise knows of, and that nobody has asked it for by the time nothing runs any more: as in
+/// k6 that ends the function, whatever it still waits for. The promise that it returned is looked at in the end.
+fn uncaught(ctx: &Ctx<'_>, vu: &VuState, returned: &Value<'_>) -> Option<End> {
+    let promise = vu.rejections.first_but(place_of(returned))?;
+    let reason = promise.restore(ctx).ok()?.result::<Value<'_>>()?;
+    reason.err().map(|error| thrown::in_promise(ctx, vu, error))
 }
 
 fn settled<'js>(ctx: &Ctx<'js>, promise: &Promise<'js>) -> Result<Value<'js>> {

@@ -16,6 +16,7 @@ mod natives;
 mod program;
 mod raw;
 mod realm;
+mod rejections;
 mod resolve;
 mod runtime;
 mod settings;

@@ -17,6 +17,7 @@ mod bytecode;
 mod bytes;
 mod fiber;
 mod native;
+mod rejection;
 mod slot;
 
 pub(crate) use allocator::{Account, CountingAllocator};
@@ -27,4 +28,5 @@ pub(crate) use fiber::{Fiber, StackPool, prepare, run_job, suspend};
 pub(crate) use native::{
     Call, Native, NativeTable, attach, define_getter, function, state_of, throw_uncatchable,
 };
+pub(crate) use rejection::{place_of, track_rejections};
 pub(crate) use slot::Slot;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use plimsoll_core::metrics::{FEW_VALUES, SCRIPT_TAG_SETS_MAX};
+
 /// Names one tag set of a [`TagTable`]. Zero is the empty set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TagSetId(pub u32);
@@ -14,22 +16,10 @@ impl TagSetId {
 /// Names and values, sorted by name, each name once.
 pub type TagSet = [(Rc<str>, Rc<str>)];
 
-/// More sets than this would mean values that never repeat (an identifier in a URL): from there on such values
-/// become [`OVERFLOW`], so that a long run stays flat in memory.
-const SETS_MAX: usize = 50_000;
+/// From there on new values become [`OVERFLOW`].
+const SETS_MAX: usize = SCRIPT_TAG_SETS_MAX;
 /// Stands for every value beyond [`SETS_MAX`].
 const OVERFLOW: &str = "(too many values)";
-/// Tags that have few values by their nature. They are never replaced: a threshold on `status:503` would count nothing
-/// any more, and pass.
-const FEW_VALUES: [&str; 7] = [
-    "status",
-    "proto",
-    "expected_response",
-    "error_code",
-    "tls_version",
-    "method",
-    "scenario",
-];
 /// Tags that have few values unless a script makes up ever new names: they have as much room again.
 const FEW_NAMES: [&str; 2] = ["check", "group"];
 
@@ -76,6 +66,15 @@ impl TagTable {
     /// The tags of a set that this table made.
     pub fn tags(&self, id: TagSetId) -> &Rc<TagSet> {
         &self.sets[id.0 as usize]
+    }
+
+    /// The value of one tag of a set.
+    pub(crate) fn value(&self, id: TagSetId, name: &str) -> Option<Rc<str>> {
+        let tags = self.tags(id);
+        let at = tags
+            .binary_search_by(|(known, _)| (**known).cmp(name))
+            .ok()?;
+        Some(Rc::clone(&tags[at].1))
     }
 
     /// Whether values have been replaced by [`OVERFLOW`].

@@ -25,6 +25,15 @@ pub(crate) fn end_of(ctx: &Ctx<'_>, vu: &VuState, error: Error) -> End {
     End::Exception(with_realm_hint(vu, with_memory_hint(vu, exception)))
 }
 
+/// The same of what rejected a promise that nobody looks at.
+pub(crate) fn in_promise(ctx: &Ctx<'_>, vu: &VuState, error: Error) -> End {
+    let mut end = end_of(ctx, vu, error);
+    if let End::Exception(exception) = &mut end {
+        exception.message = format!("Uncaught (in promise) {}", exception.message).into();
+    }
+    end
+}
+
 fn with_memory_hint(vu: &VuState, mut exception: Thrown) -> Thrown {
     if vu.worker.account.was_refused() {
         let limit = vu.worker.settings.limits.memory_bytes >> 20;

@@ -10,7 +10,7 @@ use crate::error::ScriptError;
 use crate::init;
 use crate::iteration;
 use crate::modules::Modules;
-use crate::raw::{Account, Anchor, CountingAllocator, Fiber, StackPool, attach};
+use crate::raw::{Account, Anchor, CountingAllocator, Fiber, StackPool, attach, track_rejections};
 use crate::realm::Realm;
 use crate::realm::shareable::Shareable;
 use crate::tags::TagSetId;
@@ -40,6 +40,7 @@ impl Engine {
         runtime.set_interrupt_handler(Some(Box::new(move || {
             state.upgrade().is_none_or(|worker| worker.should_stop())
         })));
+        track_rejections(&runtime);
         let anchor = Anchor::new(&runtime).map_err(|error| engine_error(&error))?;
         let realm = script.map(|script| Realm::new(&runtime, worker, script));
         let realm = realm.transpose().map_err(|error| engine_error(&error))?;

@@ -16,6 +16,7 @@ use crate::http::address::Addresses;
 use crate::http::session::HttpSession;
 use crate::loader::Catalogue;
 use crate::raw::{Account, Slot};
+use crate::rejections::Rejections;
 use crate::settings::Settings;
 use crate::tags::{TagSetId, TagTable};
 use crate::timers::Timers;
@@ -145,6 +146,7 @@ pub(crate) struct VuState {
     pub(crate) rng: RefCell<Rng>,
     pub(crate) http: HttpSession,
     pub(crate) timers: Timers,
+    pub(crate) rejections: Rejections,
     /// Requests whose promises are not settled; only `natives::http::waiting`, which stands above, knows what they are.
     pub(crate) waiting: RefCell<Vec<Box<dyn Any>>>,
     /// The parsed argument of the functions, with the text that it was parsed from.
@@ -175,6 +177,7 @@ impl VuState {
             rng: RefCell::new(Rng::new(seed, vu_in_test)),
             http: HttpSession::default(),
             timers: Timers::default(),
+            rejections: Rejections::default(),
             waiting: RefCell::default(),
             data: RefCell::default(),
             required: RefCell::default(),
@@ -193,6 +196,7 @@ impl VuState {
         self.data.borrow_mut().take();
         self.required.borrow_mut().clear();
         self.timers.clear();
+        self.rejections.clear();
         self.waiting.borrow_mut().clear();
         self.http.release();
     }

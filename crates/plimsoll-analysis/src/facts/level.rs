@@ -22,6 +22,10 @@ pub(crate) const NO_ANSWER: [Outcome; 4] = [
 /// How a wait ends that took the service too long.
 pub(crate) const GIVEN_UP: [Outcome; 2] = [Outcome::Shed, Outcome::Http5xx];
 
+/// At the end of a script's own load virtual users leave one by one, as their last iterations end: up to this share of the
+/// windows that is no ramp.
+const LEAVING: f64 = 0.2;
+
 /// One level, or one part of a ramp, over its judged windows.
 #[derive(Debug, Clone)]
 pub(crate) struct Level {
@@ -140,9 +144,14 @@ pub(crate) fn levels(record: &Record) -> Vec<Level> {
 
 /// Does the number of virtual users change on purpose? By more than users who end their iteration late.
 pub(crate) fn users_vary<'a>(windows: impl Iterator<Item = &'a Window>) -> bool {
-    let users: Vec<u32> = windows.filter_map(|window| window.vus).collect();
-    let (least, most) = (users.iter().min(), users.iter().max());
-    matches!((least, most), (Some(least), Some(most)) if u64::from(*most) * 2 > u64::from(*least) * 3)
+    let mut users: Vec<u32> = windows.filter_map(|window| window.vus).collect();
+    let most = users.iter().max().map_or(0, |most| u64::from(*most));
+    let are_few = |users: &&u32| most * 2 > u64::from(**users) * 3;
+    let leaving = users.iter().rev().take_while(are_few).count();
+    if leaving as f64 <= LEAVING * users.len() as f64 {
+        users.truncate(users.len() - leaving);
+    }
+    users.iter().any(|users| are_few(&users))
 }
 
 /// A ramp passes through many rates, or numbers of users: it is cut into up to ten parts of at least
@@ -242,3 +251,6 @@ fn facts(window: &Window, bound: Option<Nanos>) -> WindowFacts {
         median,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,13 +42,18 @@ pub(super) struct Slots {
     deadlines: VecDeque<(Nanos, u32)>,
     active: u32,
     running: u32,
+    /// Active ones that are idle.
+    ready: u32,
+    /// Most iterations that one begins; then it leaves.
+    each: u64,
     is_one_coming: bool,
     /// Everything before it was interrupted at the last end.
     interrupt_from: usize,
 }
 
 impl Slots {
-    pub(super) fn new(owned: Owned) -> Self {
+    /// Each VU leaves after `each` iterations.
+    pub(super) fn new(owned: Owned, each: u64) -> Self {
         let absent = Slot {
             state: SlotState::Absent,
             active: false,
@@ -66,6 +71,8 @@ impl Slots {
             deadlines: VecDeque::new(),
             active: 0,
             running: 0,
+            ready: 0,
+            each,
             is_one_coming: false,
             interrupt_from: 0,
         }
@@ -75,12 +82,13 @@ impl Slots {
         self.list.len() as u32
     }
 
-    pub(super) const fn active(&self) -> u32 {
-        self.active
-    }
-
     pub(super) const fn running(&self) -> u32 {
         self.running
+    }
+
+    /// Those that would begin an iteration as soon as there is one.
+    pub(super) const fn ready(&self) -> u32 {
+        self.ready
     }
 
     pub(super) fn vus_below(&self, index: u32) -> impl Iterator<Item = u32> + '_ {
@@ -113,6 +121,7 @@ impl Slots {
         if matches!(slot.state, SlotState::Absent | SlotState::Idle) {
             slot.state = SlotState::Idle;
             slot.free_since = at;
+            self.ready += 1;
             self.enqueue(place);
         }
     }
@@ -135,35 +144,39 @@ impl Slots {
         self.active -= 1;
         let deadline = at + grace;
         slot.cut_at = (deadline == at).then_some(at);
-        if slot.state == SlotState::Running {
-            slot.deadline = Some(deadline);
-            self.deadlines.push_back((deadline, place as u32));
+        match slot.state {
+            SlotState::Idle => self.ready -= 1,
+            SlotState::Running => {
+                slot.deadline = Some(deadline);
+                self.deadlines.push_back((deadline, place as u32));
+            }
+            _ => {}
         }
     }
 
-    /// The longest idle VU that has begun fewer than `most` iterations, now running: its number,
-    /// how many it had begun, and since when it was free.
-    pub(super) fn take_idle(&mut self, most: u64) -> Option<(u32, u64, Nanos)> {
+    /// The longest idle VU, now running: its number, how many iterations it had begun, and since when it was free.
+    pub(super) fn take_idle(&mut self) -> Option<(u32, u64, Nanos)> {
         while let Some(place) = self.idle.pop_front() {
             let slot = &mut self.list[place as usize];
             slot.queued = false;
-            if !slot.active || slot.state != SlotState::Idle || slot.begun >= most {
+            if !slot.active || slot.state != SlotState::Idle {
                 continue;
             }
             let begun = slot.begun;
             slot.begun += 1;
             slot.state = SlotState::Running;
+            self.ready -= 1;
             self.running += 1;
             return Some((self.owned.vu(place as usize), begun, slot.free_since));
         }
         None
     }
 
-    /// Iterations that are not begun when each VU should make `each`.
-    pub(super) fn left_of(&self, each: u64) -> u64 {
+    /// Iterations that are not begun of those that each VU should make.
+    pub(super) fn left(&self) -> u64 {
         self.list
             .iter()
-            .map(|slot| each - slot.begun.min(each))
+            .map(|slot| self.each - slot.begun.min(self.each))
             .sum()
     }
 
@@ -187,7 +200,10 @@ impl Slots {
         slot.deadline = None;
         slot.free_since = now;
         self.running -= 1;
-        if slot.active {
+        if slot.begun >= self.each {
+            self.active -= u32::from(std::mem::take(&mut slot.active));
+        } else if slot.active {
+            self.ready += 1;
             self.enqueue(place);
         }
         is_completed

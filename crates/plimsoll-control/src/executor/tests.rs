@@ -25,7 +25,8 @@ struct Log {
     ends: Vec<(Nanos, u32)>,
     done_at: Nanos,
     running_max: usize,
-    active_max: u32,
+    /// VUs at work, whenever there was nothing more to do at once.
+    active: Vec<(Nanos, u32)>,
 }
 
 /// Plays one worker: `length` says how long an iteration takes, a new VU takes `init`.
@@ -72,11 +73,18 @@ fn play(
             Action::Done => {
                 log.done_at = now;
                 assert!(ends.is_empty(), "done while {ends:?} run");
+                assert_eq!(executor.vus_active(), 0, "all of it is over");
                 return log;
             }
             Action::Wait { until } => until,
         };
-        log.active_max = log.active_max.max(executor.vus_active());
+        let active = executor.vus_active();
+        assert!(
+            active as usize >= ends.len(),
+            "{active} for {ends:?} at {now}"
+        );
+        assert!(now >= scenario.start_ns || active == 0, "before the start");
+        log.active.push((now, active));
         assert!(until > now, "waiting for the past: {until} at {now}");
         let next_end = ends.first().map_or(Nanos::MAX, |(at, _)| *at);
         let next_ready = ready.first().map_or(Nanos::MAX, |(at, _)| *at);
@@ -132,6 +140,48 @@ fn per_vu_iterations_are_the_same_for_all() {
     assert_eq!(made.len(), 3);
     assert!(made.values().all(|numbers| *numbers == [0, 1, 2, 3]));
     assert_eq!(log.done_at, ms(12));
+}
+
+/// All of them counted as active from before the start until after the end.
+#[test]
+fn vus_count_as_active_from_the_start_until_they_leave() {
+    let at_work = |fields: &Value, length: fn(&Iteration) -> Nanos| {
+        let log = play(&scenario(fields), Share::new(0, 1), Nanos::ZERO, length);
+        let mut seen: Vec<u32> = log.active.iter().map(|(_, active)| *active).collect();
+        seen.dedup();
+        seen
+    };
+    let by_number: fn(&Iteration) -> Nanos = |iteration| ms(100 * u64::from(iteration.vu));
+    let one_each =
+        json!({ "executor": "per-vu-iterations", "vus": 3, "iterations": 2, "startTime": "1s" });
+    assert_eq!(at_work(&one_each, by_number), [0, 3, 2, 1]);
+    // The second finds nothing left when its first is over.
+    let shared = json!({ "executor": "shared-iterations", "vus": 3, "iterations": 5 });
+    assert_eq!(at_work(&shared, by_number), [3, 2]);
+    let looping =
+        json!({ "executor": "constant-vus", "vus": 3, "duration": "1950ms", "startTime": "1s" });
+    assert_eq!(at_work(&looping, by_number), [0, 3, 1]);
+    let ramp = json!({ "executor": "ramping-vus", "startVUs": 2, "gracefulRampDown": "10s",
+        "stages": [{ "duration": "0s", "target": 0 }, { "duration": "2s", "target": 0 }] });
+    assert_eq!(
+        at_work(&ramp, by_number),
+        [0],
+        "taken away before anything began"
+    );
+    // The third is not wanted from the first second on, and leaves when its iteration is over.
+    let down = json!({ "executor": "ramping-vus", "startVUs": 3,
+        "stages": [{ "duration": "1s", "target": 3 }, { "duration": "0s", "target": 2 }, { "duration": "1s", "target": 2 }] });
+    let log = play(&scenario(&down), Share::new(0, 1), Nanos::ZERO, by_number);
+    let at = |wanted| {
+        log.active
+            .iter()
+            .find(|(at, _)| *at == ms(wanted))
+            .map(|(_, active)| *active)
+    };
+    assert_eq!((at(1100), at(1200)), (Some(3), Some(2)));
+    let arrivals = json!({ "executor": "constant-arrival-rate", "rate": 1, "duration": "2s",
+        "preAllocatedVUs": 5 });
+    assert_eq!(at_work(&arrivals, |_| ms(500)), [1, 0, 1, 0]);
 }
 
 #[test]

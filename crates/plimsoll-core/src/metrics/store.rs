@@ -12,11 +12,12 @@ use super::registry::{
     BUILT_IN, BuiltIn, Contains, Kind, Metric, MetricError, MetricId, check_name,
 };
 use super::sink::Sink;
-use super::tags::{TagSetId, TagSets};
+use super::tags::{FEW_VALUES, SCRIPT_TAG_SETS_MAX, TagSetId, TagSets};
 use crate::nearest::hint;
 use crate::units::Nanos;
 
-/// Tag sets a store tells apart; 10,000 take about 5 MB. k6 warns at 100,000.
+/// Tag sets that a store tells apart; 10,000 take about 5 MB. Where nobody sees their tags that is plenty: every count
+/// stays right beyond it. k6 warns at 100,000.
 const TAG_SETS_MAX: usize = 10_000;
 
 /// The submetric that every test has, because the summary shows it.
@@ -123,6 +124,11 @@ impl Store {
         store
     }
 
+    /// Samples go to outputs with their tags: as many sets are told apart as a script makes.
+    pub fn feed_outputs(&mut self) {
+        self.tag_sets_max = SCRIPT_TAG_SETS_MAX;
+    }
+
     fn add_metric(&mut self, name: &str, kind: Kind, contains: Contains) -> MetricId {
         let id = MetricId(self.metrics.len() as u32);
         self.metrics.push(Metric {
@@ -201,8 +207,8 @@ impl Store {
 
     /// The number of a tag set; tags may come in any order. Allocates only for a set that is new.
     ///
-    /// Beyond the most sets, only the tags that a submetric, a check or a group needs are kept:
-    /// every count stays right, outputs lose the other tags, and [`Store::warning`] says so.
+    /// Beyond the most sets, only the tags that a submetric, a check or a group needs are kept, and those that have few
+    /// values: every count stays right, outputs lose the other tags, and [`Store::lost_tags`] says so.
     pub fn tag_set(&mut self, tags: &[(&str, &str)]) -> TagSetId {
         if let Some(known) = self.tags.find(tags) {
             return known;
@@ -231,6 +237,7 @@ impl Store {
             tag == name && (wanted == value || wanted.is_empty())
         };
         matches!(name, "check" | "group")
+            || FEW_VALUES.contains(&name)
             || self
                 .submetrics
                 .iter()
@@ -391,21 +398,22 @@ impl Store {
         &self.tags
     }
 
-    /// What people should know about the samples, if anything.
-    pub fn warning(&self) -> Option<String> {
-        if self.overflowed {
-            return Some(format!(
-                "more than {} different tag sets: outputs lose the tags of further ones; \
+    /// What outputs do not get, if anything.
+    pub fn lost_tags(&self) -> Option<String> {
+        self.overflowed.then(|| {
+            format!(
+                "more than {} different tag sets: outputs lose most tags of further ones; \
                  give requests a `name` tag, or write URLs with http.url`…`",
                 self.tag_sets_max
-            ));
-        }
-        (self.not_finite > 0).then(|| {
-            format!(
-                "{} samples were no finite numbers and are left out",
-                self.not_finite
             )
         })
+    }
+
+    /// What was not counted, if anything.
+    pub fn left_out(&self) -> Option<String> {
+        let count = self.not_finite;
+        (count > 0)
+            .then(|| format!("samples that are no finite numbers are left out ({count} so far)"))
     }
 }
 

@@ -2,6 +2,21 @@
 
 use std::collections::BTreeMap;
 
+/// Tag sets of one worker after which a script gets no new values any more: more would mean values that never repeat (an
+/// identifier in a URL), and a long run stays flat in memory.
+pub const SCRIPT_TAG_SETS_MAX: usize = 50_000;
+/// Tags that have few values by their nature. They are never given up: a threshold on `status:503` would count nothing any
+/// more, and pass; an output would not know what failed.
+pub const FEW_VALUES: [&str; 7] = [
+    "status",
+    "proto",
+    "expected_response",
+    "error_code",
+    "tls_version",
+    "method",
+    "scenario",
+];
+
 /// A tag set of one store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TagSetId(pub(super) u32);

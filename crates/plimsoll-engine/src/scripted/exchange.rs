@@ -144,6 +144,8 @@ pub(super) struct Exchange {
     pub(super) method: Rc<str>,
     /// How often it was put on another connection, because the first was closed or its server did not look at it.
     pub(super) tries: u8,
+    /// A challenge is what it is sent for.
+    pub(super) expects_challenge: bool,
 }
 
 impl Exchange {
@@ -164,6 +166,7 @@ impl Exchange {
         self.answer.clear();
         self.answer.discards_body = call.body_use == BodyUse::Discard;
         self.method = Rc::clone(&call.method);
+        self.expects_challenge = call.expects_challenge;
         self.tries = 0;
         self.wire_bytes = 0;
         self.call = None;

@@ -3,6 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use plimsoll_base::clock::Clock;
@@ -13,7 +14,7 @@ use plimsoll_script::tags::TagTable;
 use plimsoll_script::{Host, tags};
 
 use super::script::Script;
-use super::shared::Shared;
+use super::shared::{InstanceCounts, Shared};
 use crate::message::{Body, LogLine, Metrics, Report};
 
 /// The surroundings of all virtual users of one worker.
@@ -33,7 +34,8 @@ pub(super) struct WorkerHost {
     /// Outputs want every sample.
     keeps_samples: bool,
     reports: Sender<Report>,
-    pub(super) instance: Cell<Instance>,
+    /// Of all workers.
+    pub(super) counts: Arc<InstanceCounts>,
     pub(super) progress: RefCell<BTreeMap<String, f64>>,
     /// Checks that failed since the virtual user at hand went on, by the call whose answer they looked at.
     pub(super) failed_checks: RefCell<Vec<Option<u64>>>,
@@ -56,7 +58,7 @@ impl WorkerHost {
             tags: OnceCell::new(),
             keeps_samples: script.keeps_samples,
             reports,
-            instance: Cell::default(),
+            counts: Arc::clone(&shared.counts),
             progress: RefCell::default(),
             failed_checks: RefCell::default(),
         }
@@ -182,7 +184,7 @@ impl Host for WorkerHost {
     }
 
     fn instance(&self) -> Instance {
-        self.instance.get()
+        self.counts.read()
     }
 
     fn scenario_progress(&self, scenario: &str) -> f64 {

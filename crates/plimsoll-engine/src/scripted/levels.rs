@@ -80,10 +80,6 @@ impl Levels {
         self.source.free(self.running(), now);
     }
 
-    pub(super) fn made(&self) -> u32 {
-        self.made
-    }
-
     pub(super) fn running(&self) -> u32 {
         self.made - self.idle.len() as u32
     }

@@ -73,7 +73,9 @@ impl VirtualUsers {
             return Ok(place);
         }
         let vu = self.runtime.vu(u64::from(number))?;
-        Ok(self.vus.add(VirtualUser::new(vu, number)))
+        let place = self.vus.add(VirtualUser::new(vu, number));
+        self.count_vus();
+        Ok(place)
     }
 
     /// Begins what is due of the level or the scenarios; true when there is more to do at once.
@@ -96,7 +98,10 @@ impl VirtualUsers {
                 if playing.is_done || now < playing.wait_until {
                     break;
                 }
-                match playing.executor.next(now) {
+                let action = playing.executor.next(now);
+                self.count_vus();
+                let playing = &mut self.playing[index];
+                match action {
                     Action::Wait { until } => {
                         playing.wait_until = until;
                         break;
@@ -209,7 +214,8 @@ impl VirtualUsers {
         if vu.running.is_none() {
             // Its iteration is over and only rested.
             let now = self.test_time();
-            return self.playing[index].executor.ended(number, now);
+            self.playing[index].executor.ended(number, now);
+            return self.count_vus();
         }
         vu.forget_calls();
         self.client.cancel(place, now);
@@ -270,7 +276,7 @@ impl VirtualUsers {
             vu.resting = Some(scenario);
             vu.turn += 1;
             self.timers.push(Reverse((now + rest, place, vu.turn)));
-            return;
+            return self.count_vus();
         }
         self.free(place, scenario);
     }
@@ -279,13 +285,15 @@ impl VirtualUsers {
     pub(super) fn free(&mut self, place: usize, scenario: usize) {
         if let Some(levels) = &mut self.levels {
             let now = self.context.clock.now();
-            return levels.freed(place, now);
+            levels.freed(place, now);
+            return self.count_vus();
         }
         let number = self.vus.list[place].number;
         let now = self.test_time();
         let playing = &mut self.playing[scenario];
         playing.executor.ended(number, now);
         playing.wait_until = Nanos::ZERO;
+        self.count_vus();
     }
 }
 
@@ -360,6 +368,7 @@ impl VirtualUsers {
             in_scenario: begun * workers + index,
         };
         let intended = (!arrival.closed).then_some(arrival.intended);
+        self.count_vus();
         self.begin_iteration(place, 0, (intended, arrival.level), next);
     }
 }

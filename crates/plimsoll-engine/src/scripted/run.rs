@@ -255,7 +255,13 @@ impl<W: Watcher> ScriptRunner<W> {
         Ok(runner)
     }
 
-    /// Runs one function by itself. The second value: it ran out of time.
+    /// Whether a signal has come.
+    pub fn is_interrupted(&self) -> bool {
+        self.workers.is_interrupted()
+    }
+
+    /// Runs one function by itself. The second value: it ran out of time, or a signal came while it ran. One that came
+    /// before has ended the scenarios; what tears down and sums up after them runs to its end.
     pub fn run_function(
         &mut self,
         function: &'static str,
@@ -263,6 +269,8 @@ impl<W: Watcher> ScriptRunner<W> {
         wants_return: bool,
         timeout: Nanos,
     ) -> Result<(End, bool), ScriptError> {
+        // A setup is of no use any more, whenever the signal came.
+        let mut is_told = function != "setup" && self.is_interrupted();
         let lifecycle = Lifecycle {
             function,
             data: data.map(Box::from),
@@ -275,18 +283,23 @@ impl<W: Watcher> ScriptRunner<W> {
         // Code that never waits does not see the deadline of its worker.
         let deadline = self.workers.clock.now() + timeout + Nanos::from_millis(200);
         loop {
-            match self.receive()?.map(|report| report.body) {
-                Some(Body::LifecycleDone {
-                    end,
-                    timed_out,
-                    counted,
-                }) => {
-                    self.collected.add_metrics(&counted.metrics);
-                    let stopped = self.stop.take();
-                    return Ok((end, timed_out || stopped));
-                }
-                None if self.workers.is_interrupted() => self.stop.set(),
-                Some(_) | None => {}
+            let report = self.receive()?;
+            if let Some(Body::LifecycleDone {
+                end,
+                timed_out,
+                counted,
+            }) = report.map(|report| report.body)
+            {
+                self.collected.add_metrics(&counted.metrics);
+                let stopped = self.stop.take();
+                return Ok((end, timed_out || stopped));
+            }
+            if !is_told && self.is_interrupted() {
+                is_told = true;
+                // Code that runs sees the flag; one that waits is ended by its worker.
+                self.stop.set();
+                let command = Command::Script(ScriptCommand::EndLifecycle);
+                self.workers.crew.send(0, command);
             }
             if self.workers.clock.now() >= deadline {
                 self.stop.set();
@@ -374,14 +387,17 @@ impl<W: Watcher> ScriptRunner<W> {
             else {
                 return;
             };
-            self.tick(played, window);
+            self.tick(played, &window);
         }
     }
 
     /// Shows what has been merged, and counts the virtual users.
-    fn tick(&mut self, played: &mut Played, mut window: Window) {
-        let vus = VuCounts::sum(&self.collected.vus);
-        window.vus = Some(vus.active);
+    fn tick(&mut self, played: &mut Played, window: &Window) {
+        let vus = VuCounts {
+            // That of the workers is of now, and they may be further on than this window.
+            active: window.vus.unwrap_or(0),
+            ..VuCounts::sum(&self.collected.vus)
+        };
         let now = self.workers.clock.now();
         let elapsed = now.saturating_sub(played.origin);
         let added = &mut played.added;
@@ -398,7 +414,7 @@ impl<W: Watcher> ScriptRunner<W> {
         }
         store.merge(added);
         let tick = Tick {
-            window: &window,
+            window,
             store,
             added,
             names,
@@ -441,19 +457,18 @@ impl<W: Watcher> ScriptRunner<W> {
         self.workers.crew.send_all(halt);
     }
 
-    /// The next report that the caller must handle; none for a while.
+    /// The next report that the caller must handle; none if there is none for a while, and none after a line of the log:
+    /// callers look for a signal in between, and a script may log all the time.
     fn receive(&mut self) -> Result<Option<Report>, ScriptError> {
         let broken = |error| match error {
             StepError::Generator(reason) => ScriptError::Broken(reason),
             other => ScriptError::Broken(other.to_string()),
         };
-        while let Some(report) = self.workers.next().map_err(broken)? {
-            if let Some(body) = self.collected.take_note(report.body)? {
-                let worker = report.worker;
-                return Ok(Some(Report { worker, body }));
-            }
-        }
-        Ok(None)
+        let Some(Report { worker, body }) = self.workers.next().map_err(broken)? else {
+            return Ok(None);
+        };
+        let body = self.collected.take_note(body)?;
+        Ok(body.map(|body| Report { worker, body }))
     }
 }
 

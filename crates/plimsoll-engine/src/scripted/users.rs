@@ -51,6 +51,10 @@ pub(super) struct VirtualUsers {
     pub(super) data: Option<Rc<str>>,
     pub(super) timers: BinaryHeap<Timer>,
     pub(super) counts: VuCounts,
+    /// What scripts on all workers have been told of them.
+    told: Instance,
+    /// Most virtual users at work in this window.
+    active_max: u32,
     /// Cleared memory for windows to come.
     #[expect(
         clippy::vec_box,
@@ -130,6 +134,8 @@ impl VirtualUsers {
             data: None,
             timers: BinaryHeap::new(),
             counts: VuCounts::default(),
+            told: Instance::default(),
+            active_max: 0,
             spare: Vec::new(),
             is_playing: false,
             is_finished: false,
@@ -255,20 +261,24 @@ impl VirtualUsers {
         counted
     }
 
-    fn count_vus(&mut self) {
-        let executors = || self.playing.iter().map(|playing| &playing.executor);
-        self.counts.active = executors().map(Executor::vus_active).sum();
-        self.counts.existing = executors().map(Executor::vus_existing).sum();
-        if let Some(levels) = &self.levels {
-            self.counts.active = levels.running();
-            self.counts.existing = levels.made();
-        }
-        self.host.instance.set(Instance {
+    /// Tells scripts on all workers what has changed. To be called wherever it does: they may ask at any time.
+    pub(super) fn count_vus(&mut self) {
+        let executors = self.playing.iter().map(|playing| &playing.executor);
+        self.counts.active = match &self.levels {
+            Some(levels) => levels.running(),
+            None => executors.map(Executor::vus_active).sum(),
+        };
+        self.active_max = self.active_max.max(self.counts.active);
+        let lifecycle = usize::from(self.lifecycle_vu.is_some());
+        self.counts.existing = (self.vus.list.len() - lifecycle) as u32;
+        let now = Instance {
             iterations_completed: self.counts.completed,
             iterations_interrupted: self.counts.interrupted,
             vus_active: u64::from(self.counts.active),
             vus_initialized: u64::from(self.counts.existing),
-        });
+        };
+        self.host.counts.change(&self.told, &now);
+        self.told = now;
     }
 
     fn progress(&self) -> Vec<(String, f64)> {
@@ -379,11 +389,25 @@ impl Users for VirtualUsers {
         (pool.open_count(), std::mem::take(&mut pool.wire_max))
     }
 
+    fn complete(&mut self, recorder: &mut Recorder) {
+        self.count_vus();
+        if self.levels.is_none() {
+            // Nobody is left at the end of the last window, in which they were at work.
+            let active = self.counts.active;
+            let shown = if self.is_playing {
+                active
+            } else {
+                self.active_max
+            };
+            recorder.vus = Some(shown);
+            self.active_max = active;
+        }
+    }
+
     fn hand_over(&mut self) -> Option<Box<ScriptCounted>> {
         let mut counted = self.hand_over_metrics();
         counted.progress = self.progress();
         std::mem::swap(&mut counted.requests, &mut self.named.requests);
-        self.count_vus();
         counted.vus = self.counts;
         Some(counted)
     }
@@ -395,6 +419,11 @@ impl Users for VirtualUsers {
     fn obey(&mut self, command: ScriptCommand) -> Option<Nanos> {
         match command {
             ScriptCommand::Lifecycle(lifecycle) => self.run_lifecycle(&lifecycle),
+            ScriptCommand::EndLifecycle if self.lifecycle_deadline.is_some() => {
+                self.lifecycle_deadline = Some(self.now());
+            }
+            // It has ended meanwhile.
+            ScriptCommand::EndLifecycle => {}
             ScriptCommand::Begin { data, at } => {
                 self.data = data.map(Rc::from);
                 self.begin_at(at);

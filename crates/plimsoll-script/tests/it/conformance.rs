@@ -233,6 +233,18 @@ fn compare_context(found: &mut Vec<String>, rig: &Rig, claims: &Claims) {
     }
 }
 
+/// Tags of the scenario `default`, if the options give it any.
+fn scenario_tags(rig: &Rig) -> Vec<(Box<str>, Box<str>)> {
+    let tags = rig
+        .program
+        .options()
+        .pointer("/scenarios/default/tags")
+        .cloned();
+    let tags: BTreeMap<Box<str>, Box<str>> =
+        tags.map_or_else(BTreeMap::new, |tags| serde_json::from_value(tags).unwrap());
+    tags.into_iter().collect()
+}
+
 /// Setup, the iterations of one virtual user, teardown: the last end, or the first that is not well.
 fn play(rig: &Rig, iterations: u64) -> End {
     let has = |name: &str| rig.program.functions().iter().any(|known| &**known == name);
@@ -256,6 +268,9 @@ fn play(rig: &Rig, iterations: u64) -> End {
     for index in 0..iterations {
         let mut iteration = iteration("default", index);
         iteration.data.clone_from(&data);
+        if let Some(scenario) = &mut iteration.scenario {
+            Rc::make_mut(scenario).tags = scenario_tags(rig);
+        }
         end = rig.run(&mut vu, iteration);
     }
     if has("teardown") {

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Result, bail};
 use plimsoll_control::search::{Config, Over, Search};
-use plimsoll_core::ending::Ending;
+use plimsoll_core::ending::{Cause, Ending};
 use plimsoll_core::metrics::{BuiltIn, Sample, Store};
 use plimsoll_core::record::{EventKind, Iteration, Line, Scope, ScriptCounts, SelfCheck};
 use plimsoll_core::step::{Phase, Step, StepError, StepLoad};
@@ -88,6 +88,10 @@ pub(super) fn search(
         ScriptRunner::start(script, session.clock, interrupt, console).map_err(play::of_runner)?;
     let mut ending = Ending::default();
     let data = play::set_up(loaded, &mut runner, &mut ending)?;
+    if ending.cause() == Some(Cause::Interrupted) {
+        let message = "interrupted during setup(); there is no verdict";
+        return Err(Failure::new(Exit::Interrupted, message).into());
+    }
     if ending.cause().is_some() {
         bail!("setup() failed, so the search cannot begin; see the lines above");
     }

@@ -249,6 +249,9 @@ fn apply(script: &mut Script, options: &Options, source: &ScriptSource) -> Resul
     };
     script.iteration_least = said.min_iteration_ns;
     script.keeps_samples = source.outs.iter().any(Output::takes_samples);
+    if script.keeps_samples {
+        script.store.feed_outputs();
+    }
     script.naming = Arc::new(naming(options, source.strictness)?);
     if let Some(path) = &said.console_output {
         console::write_to(Path::new(path))?;

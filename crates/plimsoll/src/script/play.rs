@@ -33,8 +33,7 @@ struct Following<'a> {
     thresholds: &'a Thresholds,
     /// Of all scenarios together.
     vus_max: u32,
-    /// It was said that there are too few of them.
-    has_warned: bool,
+    warned: Warned,
     next_judgement: Nanos,
     next_kept: Nanos,
     crossed: bool,
@@ -42,6 +41,14 @@ struct Following<'a> {
     judged: Option<Vec<(String, bool)>>,
     elapsed: Nanos,
     outs: &'a mut Outs,
+}
+
+/// What has been said, once.
+#[derive(Default)]
+struct Warned {
+    of_too_few: bool,
+    of_lost_tags: bool,
+    of_left_out: bool,
 }
 
 impl Watcher for Following<'_> {
@@ -60,6 +67,7 @@ impl Watcher for Following<'_> {
         let iterations = (complete, tick.interrupted);
         self.session.script(vus, iterations, self.judged.take());
         self.warn_of_too_few(tick);
+        self.warn_of_samples(tick.store);
         self.session.window(tick.window);
         if tick.elapsed >= self.next_kept {
             self.next_kept = tick.elapsed + KEEP_EVERY;
@@ -92,10 +100,10 @@ impl Following<'_> {
     /// Told once, when the first arrival has found all of them busy and no more may be made.
     fn warn_of_too_few(&mut self, tick: &Tick<'_>) {
         let dropped = counted(tick.store, BuiltIn::DroppedIterations);
-        if self.has_warned || dropped == 0 || tick.vus_existing < self.vus_max {
+        if self.warned.of_too_few || dropped == 0 || tick.vus_existing < self.vus_max {
             return;
         }
-        self.has_warned = true;
+        self.warned.of_too_few = true;
         let arriving = self.loaded.script.scenarios.iter();
         let arriving = arriving.filter(|scenario| scenario.executor.arriving().is_some());
         let limits: Vec<String> = arriving
@@ -114,6 +122,23 @@ impl Following<'_> {
                 tick.vus_existing,
                 limits.join(", ")
             ));
+        }
+    }
+
+    /// Told once, when it begins.
+    fn warn_of_samples(&mut self, store: &Store) {
+        let takes_tags = self.loaded.script.keeps_samples;
+        let lost = store.lost_tags().filter(|_| takes_tags);
+        let warned = &mut self.warned;
+        for (has_warned, warning) in [
+            (&mut warned.of_lost_tags, lost),
+            (&mut warned.of_left_out, store.left_out()),
+        ] {
+            if let Some(warning) = warning
+                && !std::mem::replace(has_warned, true)
+            {
+                console::warn(&warning);
+            }
         }
     }
 
@@ -160,7 +185,7 @@ pub(crate) fn play(
         loaded,
         thresholds: &loaded.thresholds,
         vus_max: loaded.script.vus_max(),
-        has_warned: false,
+        warned: Warned::default(),
         next_judgement: EVALUATE_EVERY,
         next_kept: KEEP_EVERY,
         crossed: false,
@@ -285,6 +310,10 @@ pub(crate) fn set_up(
     ending: &mut Ending,
 ) -> Result<Option<Box<str>>> {
     let settings = &loaded.options.settings;
+    if runner.is_interrupted() {
+        ending.note(Cause::Interrupted);
+        return Ok(None);
+    }
     if !exports(loaded, "setup") || settings.is_set(Flag::NoSetup) {
         return Ok(None);
     }
@@ -340,7 +369,10 @@ fn note_function(
     ending: &mut Ending,
 ) {
     match end {
-        _ if timed_out && exit::is_interrupted() => ending.note(Cause::Interrupted),
+        // A signal that came before it has not ended it: then its time was over.
+        _ if timed_out && exit::is_interrupted() && ending.cause() != Some(Cause::Interrupted) => {
+            ending.note(Cause::Interrupted);
+        }
         _ if timed_out => {
             console::warn(&format!("{name} was ended after {timeout}"));
             ending.note(cause);

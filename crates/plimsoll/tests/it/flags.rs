@@ -5,7 +5,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::support::{Folder, Service, closed_port, command, finished, plimsoll};
+use plimsoll_base::clock::Clock;
+use plimsoll_core::Nanos;
+
+use crate::support::{Folder, Service, closed_port, command, finished, interrupted_at, plimsoll};
 
 const IDLE: &str = "export default function () {}";
 
@@ -244,6 +247,33 @@ fn a_signal_is_an_interruption_wherever_it_comes() {
         std::thread::sleep(Duration::from_millis(1500));
         let pid = rustix::process::Pid::from_child(&child);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        let clock = Clock::start();
         assert_eq!(child.wait().unwrap().code(), Some(105), "{test}");
+        let took = clock.now();
+        assert!(took < Nanos::from_secs(5), "{test}: {took}");
     }
+}
+
+/// They were cut off as soon as they did anything after a pause.
+#[test]
+fn teardown_and_summary_run_to_their_end_after_a_signal() {
+    let folder = Folder::new();
+    let text = "import { sleep } from 'k6';
+        export function setup() { return 'made'; }
+        export default function () { console.log('begun'); sleep(60); }
+        const work = () => { sleep(0.2); for (let i = 0; i < 1e5; i++) Math.sqrt(i); };
+        export function teardown(data) { work(); console.log('torn down', data); }
+        export function handleSummary() { work(); return { 'summed.txt': 'up' }; }";
+    let script = write(&folder, "down.js", text);
+    let args = ["run", &script, "--no-record"];
+    let (code, rest) = interrupted_at(&folder, &args, |line| line.contains("begun"));
+    assert_eq!(code, Some(105), "{rest:?}");
+    assert!(
+        rest.iter().any(|line| line.contains("torn down made")),
+        "{rest:?}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(folder.file("summed.txt")).unwrap(),
+        "up"
+    );
 }

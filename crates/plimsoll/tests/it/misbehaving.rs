@@ -292,6 +292,58 @@ fn a_script_counts_what_the_server_saw() {
     }
 }
 
+/// Every other request of a connection is asked who it is.
+fn challenging(stream: &mut TcpStream, n: u64) -> bool {
+    let challenge = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\
+         WWW-Authenticate: Digest realm=\"r\", nonce=\"abc\", qop=\"auth\"\r\n\r\n";
+    say(stream, if n % 2 == 1 { challenge } else { OK })
+}
+
+/// Each of them counted as failed, in the metrics and in the outcomes, and none of the answers as expected.
+#[test]
+fn a_challenge_that_is_answered_is_no_failure() {
+    let (folder, server) = (Folder::new(), Server::start(challenging));
+    let text = "import http from 'k6/http';
+        export const options = { iterations: 10, thresholds: { http_req_failed: ['rate==0'] } };
+        export default () => { http.get(`http://${__ENV.WHO}${__ENV.AT}`, { auth: __ENV.AUTH }); }";
+    std::fs::write(folder.file("digest.js"), text).unwrap();
+    let (record, at) = (
+        folder.file("run.jsonl"),
+        format!("AT=127.0.0.1:{}/", server.port),
+    );
+    let outcomes_as = |who: &str, auth: &str| {
+        let (who, auth) = (format!("WHO={who}"), format!("AUTH={auth}"));
+        let args = [
+            "run",
+            "digest.js",
+            "--quiet",
+            "--force",
+            "--record",
+            &record,
+        ];
+        let env = ["-e", &at, "-e", &who, "-e", &auth];
+        let (code, out, err) = plimsoll(&folder, &[&args[..], &env].concat());
+        let lines = std::fs::read_to_string(&record).unwrap_or_else(|_| panic!("{out}{err}"));
+        let verdict: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+        (code, outcomes(&verdict))
+    };
+    let of = |counts: &[(&str, u64)]| {
+        let counts = counts.iter();
+        counts
+            .map(|(name, count)| ((*name).to_owned(), *count))
+            .collect::<BTreeMap<_, _>>()
+    };
+    assert_eq!(
+        outcomes_as("user:secret@", "digest"),
+        (0, of(&[("ok", 20)]))
+    );
+    // Whoever has nothing to say to it is refused, and so is who did not expect it.
+    let (_, nobody) = outcomes_as("", "digest");
+    assert_eq!(nobody, of(&[("http_4xx", 5), ("ok", 5)]));
+    let basic = outcomes_as("user:secret@", "basic");
+    assert_eq!(basic, (99, of(&[("http_4xx", 5), ("ok", 5)])));
+}
+
 /// Sends whoever asks for anything else to `/end`.
 fn redirecting() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

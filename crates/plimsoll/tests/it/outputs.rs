@@ -423,3 +423,72 @@ fn what_stands_behind_web_dashboard_is_obeyed() {
     assert_eq!(code, 104, "{err}");
     assert!(err.contains("did you mean `port`?"), "{err}");
 }
+
+/// The points of a metric in the file of an output.
+fn points(path: &str, metric: &str) -> Vec<Value> {
+    let text = read(path);
+    let lines = text.lines().filter(|line| line.contains("\"Point\""));
+    let points = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
+    points.filter(|point| point["metric"] == metric).collect()
+}
+
+/// From the 10,000th tag set of a worker on they had hardly any tags.
+#[test]
+fn outputs_get_the_tags_of_many_tag_sets() {
+    let folder = Folder::new();
+    let text = "import { Counter } from 'k6/metrics';
+        const seen = new Counter('seen');
+        export default () => { for (let i = 0; i < 12000; i++) seen.add(1, { order: String(i) }); }";
+    let script = folder.file("orders.js");
+    std::fs::write(&script, text).unwrap();
+    let (file, out) = (folder.file("points.json"), folder.file("points.json"));
+    let out = format!("json={out}");
+    let (code, _, err) = plimsoll(
+        &folder,
+        &["run", &script, "--no-record", "-q", "--out", &out],
+    );
+    assert_eq!(code, 0, "{err}");
+    assert!(!err.contains("tag sets"), "{err}");
+    let seen = points(&file, "seen");
+    assert_eq!(seen.len(), 12_000);
+    for (index, point) in seen.iter().enumerate() {
+        let tags = &point["data"]["tags"];
+        assert_eq!(tags["order"], index.to_string(), "{point}");
+        assert_eq!(tags["scenario"], "default", "{point}");
+    }
+}
+
+/// Nobody said it.
+#[test]
+fn tags_that_outputs_lose_are_told_once() {
+    let folder = Folder::new();
+    let text = "import { check, sleep } from 'k6'; import { Trend } from 'k6/metrics';
+        const took = new Trend('took');
+        export const options = { iterations: 3 };
+        export default () => {
+          took.add(Infinity);
+          for (let i = 0; i < 17000; i++) check(i, { [`${__ITER} ${i}`]: true });
+          if (__ITER === 2) sleep(1.5);
+        }";
+    let script = folder.file("checks.js");
+    std::fs::write(&script, text).unwrap();
+    let out = format!("json={}", folder.file("points.json"));
+    let args = [
+        "run",
+        &script,
+        "--no-record",
+        "-q",
+        "--summary-mode=disabled",
+    ];
+    let (_, _, with_output) = plimsoll(&folder, &[&args[..], &["--out", &out]].concat());
+    let (_, _, without) = plimsoll(&folder, &args);
+    let told = |err: &str, words: &str| err.matches(words).count();
+    let lost = "outputs lose most tags of further ones";
+    assert_eq!(
+        (told(&with_output, lost), told(&without, lost)),
+        (1, 0),
+        "{with_output}"
+    );
+    let left_out = "samples that are no finite numbers are left out";
+    assert_eq!(told(&without, left_out), 1, "{without}");
+}

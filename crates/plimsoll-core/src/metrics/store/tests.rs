@@ -156,13 +156,17 @@ fn too_many_tag_sets_cost_tags_but_no_counts() {
         let name = if index % 2 == 0 { "login" } else { "other" };
         duration(&mut store, &[("url", &url), ("name", name)], 1.0);
     }
+    // Outputs still know what failed, whatever it was.
+    let failed = store.tag_set(&[("url", "http://shop.test/late"), ("status", "503")]);
+    let kept: Vec<_> = store.tags().tags(failed).collect();
+    assert_eq!(kept, [("status", "503")]);
     assert!(store.tags().len() <= 200, "{}", store.tags().len());
     assert_eq!(trend(&store.submetrics()[login].sink).count(), 5_000);
     assert_eq!(
         trend(store.built_in(BuiltIn::HttpReqDuration)).count(),
         10_000
     );
-    let warning = store.warning().unwrap();
+    let warning = store.lost_tags().unwrap();
     assert!(warning.contains("100 different tag sets"), "{warning}");
 }
 
@@ -185,7 +189,7 @@ fn what_is_not_finite_is_left_out_and_said() {
     let mut store = Store::default();
     duration(&mut store, &[], f64::NAN);
     assert!(store.built_in(BuiltIn::HttpReqDuration).is_empty());
-    assert!(store.warning().unwrap().contains("1 samples"));
+    assert!(store.left_out().unwrap().contains("1 so far"));
 }
 
 /// 50 tag sets, times between 0.1 ms and 60 s: after the first minute nothing grows any more.

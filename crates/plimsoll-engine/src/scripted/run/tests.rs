@@ -1,14 +1,13 @@
 //! A script from setup to the end of its scenarios, and the samples that come of it.
 
-use std::collections::BTreeMap;
-use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use plimsoll_core::metrics::Sink;
-use plimsoll_core::scenario::{Executor, Scenario, Scenarios};
+use plimsoll_core::metrics::{BuiltIn, Sink};
+use plimsoll_core::scenario::{Layer, Options, Origin, Scenarios, Strictness};
 use plimsoll_script::host::Deaf;
 use plimsoll_script::{Load, Memory, Program, Settings};
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -34,8 +33,21 @@ impl Watcher for Keeping {
     }
 }
 
+fn scenarios(of: &Value) -> Scenarios {
+    let options = json!({ "scenarios": of });
+    let layer = Layer::from_object(Origin::Script, &options, Strictness::Normal).unwrap();
+    Options::from_layers(&[layer]).unwrap().scenarios
+}
+
 /// Two iterations of one virtual user, with a tag of the run.
 fn script(text: &str, submetrics: &[&str]) -> Arc<Script> {
+    let twice =
+        json!({ "default": { "executor": "per-vu-iterations", "vus": 1, "iterations": 2 } });
+    script_of(text, submetrics, &twice)
+}
+
+/// Plays these scenarios, with a tag of the run.
+fn script_of(text: &str, submetrics: &[&str], of: &Value) -> Arc<Script> {
     let settings = Settings {
         tags: vec![("testid".into(), "42".into())],
         ..Settings::default()
@@ -59,30 +71,19 @@ fn script(text: &str, submetrics: &[&str]) -> Arc<Script> {
     for key in submetrics {
         store.submetric(key).unwrap();
     }
-    let scenarios = Scenarios::only(Scenario {
-        name: "default".to_owned(),
-        executor: Executor::PerVuIterations {
-            vus: NonZeroU32::MIN,
-            iterations: NonZeroU64::MIN.saturating_add(1),
-            max_duration_ns: Nanos::from_secs(60),
-        },
-        start_ns: Nanos::ZERO,
-        graceful_stop_ns: Nanos::ZERO,
-        exec: "default".to_owned(),
-        env: BTreeMap::default(),
-        tags: BTreeMap::default(),
-        extra: None,
-    });
-    let mut script = Script::new(Arc::new(program), settings, scenarios, store);
+    let mut script = Script::new(Arc::new(program), settings, scenarios(of), store);
     script.keeps_samples = true;
     Arc::new(script)
 }
 
+fn started(script: Arc<Script>, interrupt: &Arc<AtomicBool>) -> ScriptRunner<Keeping> {
+    let (clock, interrupt) = (Clock::start(), Arc::clone(interrupt));
+    ScriptRunner::start(script, clock, interrupt, Keeping::default()).unwrap()
+}
+
 /// Plays setup and the scenarios.
 fn play(script: Arc<Script>) -> ScriptRunner<Keeping> {
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let mut runner =
-        ScriptRunner::start(script, Clock::start(), interrupt, Keeping::default()).unwrap();
+    let mut runner = started(script, &Arc::default());
     let setup = runner.run_function("setup", None, true, Nanos::from_secs(60));
     assert!(matches!(setup.unwrap(), (End::Ok { .. }, false)));
     runner.play_scenarios(None).unwrap();
@@ -138,4 +139,118 @@ fn tags_of_the_user_and_of_the_run_are_on_what_the_engine_counts() {
         let least = if key.starts_with("vus") { 1 } else { 2 };
         assert!(sink.samples() >= least, "{key}: {sink:?}");
     }
+}
+
+/// The least and the most that a gauge showed.
+fn span(runner: &ScriptRunner<Keeping>, metric: BuiltIn) -> (u32, u32) {
+    match runner.store().built_in(metric) {
+        Sink::Gauge(gauge) => (gauge.min() as u32, gauge.max() as u32),
+        other => panic!("{other:?} is no gauge"),
+    }
+}
+
+/// Both counted all of theirs from the start to the end: 20 virtual users, and of 40 the most.
+#[test]
+fn virtual_users_of_two_scenarios_one_after_the_other_are_counted_once() {
+    let part = |start: &str| {
+        json!({ "executor": "constant-vus", "vus": 10, "duration": "1500ms", "startTime": start,
+                "gracefulStop": "0s" })
+    };
+    let text = "import { sleep } from 'k6'; export function setup() {}
+        export default function () { sleep(0.02); }";
+    let both = json!({ "first": part("0s"), "second": part("1500ms") });
+    let runner = play(script_of(text, &[], &both));
+    assert_eq!(span(&runner, BuiltIn::Vus), (10, 10));
+    assert_eq!(span(&runner, BuiltIn::VusMax), (10, 10));
+}
+
+/// Those who were through counted as active until the end of the scenario.
+#[test]
+fn virtual_users_whose_iterations_are_made_are_active_no_more() {
+    let text = "import { sleep } from 'k6'; export function setup() {}
+        export default function () { sleep(__VU === 1 ? 2.5 : 0.1); }";
+    let one_each = json!({ "one": { "executor": "per-vu-iterations", "vus": 3, "iterations": 1 } });
+    let runner = play(script_of(text, &[], &one_each));
+    assert_eq!(span(&runner, BuiltIn::Vus), (1, 1), "after each second");
+    assert_eq!(span(&runner, BuiltIn::VusMax), (3, 3));
+}
+
+/// They were those of one worker, up to a second old.
+#[test]
+fn scripts_see_the_counts_of_now() {
+    let text = "import exec from 'k6/execution';
+        const { instance } = exec;
+        const say = () => console.log(instance.iterationsCompleted, instance.vusActive, instance.vusInitialized);
+        export function setup() { say(); }
+        export default function () { say(); }
+        export function teardown() { say(); }";
+    let thrice = json!({ "one": { "executor": "per-vu-iterations", "vus": 1, "iterations": 3 } });
+    let mut runner = play(script_of(text, &[], &thrice));
+    let torn_down = runner.run_function("teardown", None, false, Nanos::from_secs(60));
+    assert!(matches!(torn_down.unwrap(), (End::Ok { .. }, false)));
+    let said = &runner.watcher().said;
+    assert_eq!(said, &["0 0 1", "0 1 1", "1 1 1", "2 1 1", "3 0 1"]);
+}
+
+#[test]
+fn scripts_see_what_happens_on_other_workers() {
+    let text = "import exec from 'k6/execution'; import { sleep } from 'k6';
+        const { instance } = exec;
+        export function setup() {}
+        export default function () {
+          sleep(0.3 * __VU);
+          console.log(instance.iterationsCompleted, instance.vusActive, instance.vusInitialized);
+        }";
+    let one_each = json!({ "one": { "executor": "per-vu-iterations", "vus": 3, "iterations": 1 } });
+    let mut script = script_of(text, &[], &one_each);
+    Arc::get_mut(&mut script).unwrap().workers = 3;
+    let mut runner = play(script);
+    assert_eq!(runner.watcher().said, ["0 3 3", "1 2 3", "2 1 3"]);
+}
+
+/// Half a second after it began, a signal.
+fn interrupted_later(interrupt: &Arc<AtomicBool>) {
+    let interrupt = Arc::clone(interrupt);
+    std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        interrupt.store(true, Ordering::Relaxed);
+    });
+}
+
+/// It slept on to its end, and one that logs all the time was never asked.
+#[test]
+fn a_signal_ends_a_setup_that_waits() {
+    for waits in [
+        "sleep(60);",
+        "for (;;) { console.log('still'); sleep(0.01); }",
+    ] {
+        let text = format!(
+            "import {{ sleep }} from 'k6'; export default function () {{}}
+             export function setup() {{ {waits} }}"
+        );
+        let interrupt = Arc::default();
+        let mut runner = started(script(&text, &[]), &interrupt);
+        interrupted_later(&interrupt);
+        let began = runner.workers.clock.now();
+        let ended = runner.run_function("setup", None, true, Nanos::from_secs(40));
+        assert_eq!(ended.unwrap(), (End::Interrupted, true), "{waits}");
+        let took = runner.workers.clock.now() - began;
+        assert!(took < Nanos::from_secs(20), "{waits}: {took}");
+    }
+}
+
+/// It was cut off as soon as it did anything after a pause.
+#[test]
+fn what_follows_a_signal_runs_to_its_end() {
+    let text = "import { sleep } from 'k6'; export function setup() {}
+        export default function () { sleep(60); }
+        export function teardown() { sleep(0.2); for (let i = 0; i < 1e5; i++) Math.sqrt(i); console.log('torn down'); }";
+    let interrupt = Arc::default();
+    let mut runner = started(script(text, &[]), &interrupt);
+    interrupted_later(&interrupt);
+    let end = runner.play_scenarios(None).unwrap();
+    assert!(end.interrupted, "{end:?}");
+    let torn_down = runner.run_function("teardown", None, false, Nanos::from_secs(60));
+    assert!(matches!(torn_down.unwrap(), (End::Ok { .. }, false)));
+    assert_eq!(runner.watcher().said, ["torn down"]);
 }

@@ -49,6 +49,9 @@ const SECRETS: [&str; 6] = [
     "proxy-authenticate",
 ];
 
+/// The status that asks who it is.
+const CHALLENGE: u16 = 401;
+
 struct Flight {
     prepared: Prepared,
     /// Where it went first.
@@ -97,7 +100,10 @@ pub(super) fn fly(
             .filter_map(|flight| {
                 let address = flight.prepared.address.as_ref().ok()?;
                 let authorization = flight.authorization.as_deref();
-                Some(wire_call(call, &flight.prepared, address, authorization))
+                let mut wired = wire_call(call, &flight.prepared, address, authorization);
+                wired.expects_challenge =
+                    flight.expects_challenge() && flight.prepared.user.is_some();
+                Some(wired)
             })
             .collect();
         let sent: Vec<Headers> = calls.iter().map(|call| call.headers.clone()).collect();
@@ -138,7 +144,8 @@ impl Flight {
             }),
             ..HttpResult::default()
         };
-        emit(call, &self.prepared, &result, code);
+        let judged = self.judge(result.status);
+        emit(call, &self.prepared, &result, (code, judged));
         self.finish(call, result, url, Headers::default(), code);
     }
 
@@ -156,13 +163,29 @@ impl Flight {
             });
         }
         let error_code = error_code(&result);
-        emit(call, &self.prepared, &result, error_code);
+        let judged = self.judge(result.status);
+        emit(call, &self.prepared, &result, (error_code, judged));
         if self.answers_challenge(call, &address, &result) || self.follows(call, &address, &result)
         {
             return;
         }
         let url = address.request.text.clone();
         self.finish(call, result, url, headers, error_code);
+    }
+
+    /// Digest authentication begins with a request that the server must refuse.
+    fn expects_challenge(&self) -> bool {
+        let is_digest = self.prepared.params.auth == Auth::Digest;
+        is_digest && self.authorization.is_none() && self.hops == 0
+    }
+
+    /// Whether that status was expected; none if nobody asks. As in k6, a challenge is all that is expected first.
+    fn judge(&self, status: u16) -> Option<bool> {
+        let judged = self.prepared.params.expected.judge(status);
+        if self.expects_challenge() {
+            return judged.map(|_| status == CHALLENGE);
+        }
+        judged
     }
 
     fn keep_cookies(&self, call: &Call<'_, '_>, address: &Address, result: &HttpResult) {
@@ -183,7 +206,7 @@ impl Flight {
         address: &Address,
         result: &HttpResult,
     ) -> bool {
-        let asks = result.status == 401 && self.prepared.params.auth == Auth::Digest;
+        let asks = result.status == CHALLENGE && self.prepared.params.auth == Auth::Digest;
         let (true, None, Some((user, password))) = (asks, &self.authorization, &self.prepared.user)
         else {
             return false;
@@ -312,8 +335,12 @@ fn error_code(result: &HttpResult) -> u16 {
     }
 }
 
-fn emit(call: &Call<'_, '_>, prepared: &Prepared, result: &HttpResult, error_code: u16) {
-    let judged = prepared.params.expected.judge(result.status);
+fn emit(
+    call: &Call<'_, '_>,
+    prepared: &Prepared,
+    result: &HttpResult,
+    (error_code, judged): (u16, Option<bool>),
+) {
     let expected = judged.map(|expected| expected && result.error.is_none());
     let key = AnswerKey {
         call: prepared.tags,

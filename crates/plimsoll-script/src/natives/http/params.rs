@@ -70,9 +70,10 @@ pub(crate) struct GivenCookie {
 /// What `params` says, with the defaults of the options where it says nothing.
 pub(crate) struct Params {
     pub(crate) headers: Vec<(String, String)>,
-    /// The virtual user's tags and those of the request, without `name`.
+    /// The virtual user's tags and those of the request.
     pub(crate) tags: TagSetId,
-    pub(crate) name: Option<Rc<str>>,
+    /// What `http.url` calls it.
+    pub(crate) template_name: Option<Rc<str>>,
     pub(crate) timeout: Nanos,
     pub(crate) redirects: u32,
     pub(crate) cookies: Vec<GivenCookie>,
@@ -91,7 +92,7 @@ impl Params {
         Self {
             headers: Vec::new(),
             tags: call.vu.tags.get(),
-            name: None,
+            template_name: None,
             timeout: settings.timeout,
             redirects: settings.max_redirects,
             cookies: Vec::new(),
@@ -142,11 +143,7 @@ impl Params {
 
     fn read_tags<'js>(&mut self, call: &Call<'_, 'js>, value: &Value<'js>) -> Result<()> {
         for (name, value) in pairs(value)? {
-            if name == "name" {
-                self.name = Some(value.into());
-            } else {
-                self.tags = call.vu.worker.tag(self.tags, &name, &value);
-            }
+            self.tags = call.vu.worker.tag(self.tags, &name, &value);
         }
         Ok(())
     }

@@ -60,9 +60,7 @@ pub(crate) fn prepare<'js>(
 fn url_text(url: &Value<'_>, params: &mut Params) -> Result<String> {
     if let Ok(template) = Class::<Template>::from_value(url) {
         let template = template.borrow();
-        params
-            .name
-            .get_or_insert_with(|| template.name.as_str().into());
+        params.template_name = Some(template.name.as_str().into());
         return Ok(template.url.clone());
     }
     if let Some(object) = url.as_object() {
@@ -107,14 +105,18 @@ fn body_and_headers(
     Ok((Some(bytes.into()), headers))
 }
 
-/// The tags that are known before the answer. A name replaces the URL, or ever new URLs would be ever new series.
+/// The tags that are known before the answer. A name replaces the URL, or ever new URLs would be ever new series: as in k6
+/// one among the tags, of the request or of all that surrounds it, else that of `http.url`.
 pub(crate) fn request_tags(
     call: &Call<'_, '_>,
     params: &Params,
     method: &str,
     url: &str,
 ) -> TagSetId {
-    let name = params.name.as_deref().unwrap_or(url);
+    let given = call.vu.worker.tags.borrow().value(params.tags, "name");
+    let is_given = given.is_some();
+    let given = given.or_else(|| params.template_name.clone());
+    let name = given.as_deref().unwrap_or(url);
     let mut last = call.vu.http.last_tags.borrow_mut();
     let known = last
         .as_ref()
@@ -126,7 +128,7 @@ pub(crate) fn request_tags(
     let mut tags = params.tags;
     for (is_on, key, value) in [
         (system.method, "method", method),
-        (system.name, "name", name),
+        (system.name && !is_given, "name", name),
         (system.url, "url", name),
     ] {
         if is_on {
@@ -149,10 +151,8 @@ pub(crate) fn wire_call(
     address: &Address,
     authorization: Option<&str>,
 ) -> HttpCall {
-    let mut headers = prepared.headers.clone();
-    if let Some(line) = cookie_line(call, prepared, address) {
-        headers.push("Cookie", &line);
-    }
+    let line = cookie_line(call, prepared, address);
+    let mut headers = with_cookies(&prepared.headers, line);
     let basic = || {
         let (user, password) = prepared.user.as_ref()?;
         (prepared.params.auth == Auth::Basic).then(|| super::digest::basic(user, password))
@@ -174,6 +174,7 @@ pub(crate) fn wire_call(
             BodyUse::Keep
         },
         tags: prepared.tags,
+        expects_challenge: false,
     }
 }
 
@@ -204,6 +205,24 @@ pub(crate) fn cookies_of(
         }
     }
     cookies
+}
+
+/// The headers with one line of cookies: those of the script's own header, then the others. A second line is against
+/// RFC 6265, and many servers read one only.
+fn with_cookies(own: &Headers, line: Option<String>) -> Headers {
+    let Some(line) = line else {
+        return own.clone();
+    };
+    let mut lines: Vec<&str> = own.all("cookie").collect();
+    let mut headers = if lines.is_empty() {
+        own.clone()
+    } else {
+        let is_other = |(name, _): &(&str, &str)| !name.eq_ignore_ascii_case("cookie");
+        own.iter().filter(is_other).collect()
+    };
+    lines.push(&line);
+    headers.push("Cookie", &lines.join("; "));
+    headers
 }
 
 fn cookie_line(call: &Call<'_, '_>, prepared: &Prepared, address: &Address) -> Option<String> {
