@@ -121,7 +121,11 @@ async fn refuse(
 ) -> Option<bool> {
     let answer = &refused.answer;
     let keepalive = refused.keepalive && !server.is_stopping();
-    let persistence = Persistence::new(keepalive, refused.is_http10);
+    let persistence = if keepalive {
+        Persistence::kept(refused.is_http10)
+    } else {
+        Persistence::Close
+    };
     let bytes = if refused.is_head {
         answer.head_bytes(persistence)
     } else {

@@ -24,12 +24,9 @@ pub(crate) enum Persistence {
 }
 
 impl Persistence {
-    pub(crate) fn new(keepalive: bool, is_http10: bool) -> Self {
-        match (keepalive, is_http10) {
-            (false, _) => Self::Close,
-            (true, false) => Self::Usual,
-            (true, true) => Self::Told,
-        }
+    /// Of a connection that goes on.
+    pub(crate) fn kept(is_http10: bool) -> Self {
+        if is_http10 { Self::Told } else { Self::Usual }
     }
 
     /// The line of a head that says it.

@@ -88,7 +88,11 @@ impl Relay {
     }
 
     pub(crate) fn persistence(&self) -> Persistence {
-        Persistence::new(self.keepalive, self.is_http10)
+        if self.keepalive {
+            Persistence::kept(self.is_http10)
+        } else {
+            Persistence::Close
+        }
     }
 
     fn put(&mut self, parts: [&[u8]; 4]) {

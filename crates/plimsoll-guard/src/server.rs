@@ -324,7 +324,7 @@ fn accepted(server: &Rc<Server>, manner: Manner, socket: Socket, peer: IpAddr) {
         server.counts.connections_refused.add();
         // As much as fits into an empty socket, which is all of it; a client that does not read it is gone anyway.
         if !manner.is_secure() {
-            socket.try_tell(&refusal::CONNECTIONS.bytes(Persistence::Close));
+            socket.try_tell(&refusal::CONNECTIONS.bytes(refusal::Persistence::Close));
         }
         return;
     }

@@ -132,6 +132,7 @@ impl Fingerprint {
             .objectives()
             .map_or("none".to_owned(), ToString::to_string);
         let headers = request.map_or(String::new(), facts::headers);
+        let protocol = facts::protocol(test.streams().map(Into::into));
         let incomparable = [
             (Topic::KindOfRun, test.command().to_owned()),
             (Topic::Objective, objective),
@@ -159,10 +160,7 @@ impl Fingerprint {
             (Topic::ScriptEnvironment, facts::script_environment(header)),
             (Topic::Headers, headers),
             (Topic::Body, test.url().map_or(String::new(), facts::bodies)),
-            (
-                Topic::Protocol,
-                facts::protocol(test.streams().map(Into::into)),
-            ),
+            (Topic::Protocol, protocol),
             (Topic::KeepAlive, generator.keepalive.to_string()),
             (Topic::SetUp, header.note.clone()),
         ];

@@ -689,10 +689,9 @@ fn what_was_taken_in_is_told_from_what_was_done() {
 fn what_was_to_be_counted_and_could_not_be_leaves_its_gates_undecided() {
     let mut record = clean();
     with_accepted(&mut record, 500);
-    let uncounted = ["backlog", "stored"]
-        .map(|what| (what.to_owned(), format!("test.{what}: connection refused")));
+    let gone = |what: &str| (what.to_owned(), format!("test.{what}: connection refused"));
     record.push(Line::After(After {
-        uncounted: uncounted.into(),
+        uncounted: ["backlog", "stored"].map(gone).into(),
         ..After::default()
     }));
     for (number, problem) in [(11, "test.backlog: "), (12, "test.stored: ")] {

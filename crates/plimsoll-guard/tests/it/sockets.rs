@@ -285,7 +285,7 @@ fn a_port_alone_is_listened_on_in_both_families() {
 fn a_client_has_one_address_whatever_the_listener_is() {
     let upstream = Upstream::answering(OK);
     let any = SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, 0));
-    if std::net::TcpListener::bind(any).is_err() {
+    if TcpListener::bind(any).is_err() {
         // A machine without IPv6.
         return;
     }

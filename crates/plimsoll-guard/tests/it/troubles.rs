@@ -132,7 +132,7 @@ fn the_time_for_the_whole_holds_for_connecting_too() {
     told.timeouts.whole = Some(Duration::from_millis(300));
     assert!(told.timeouts.connect > Duration::from_secs(2));
     let listening = start(told);
-    let begun = std::time::Instant::now();
+    let begun = tokio::time::Instant::now();
     let get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let text = sent(listening.proxy, get);
     let took = begun.elapsed();

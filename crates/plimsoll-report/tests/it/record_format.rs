@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../../docs/formats/record-1.md");
 const FIXTURE: &[u8] = include_bytes!("../fixtures/record-1.plimsoll.jsonl");
 
 /// Fields whose value is described in a section of its own, by (section, field).
-const NESTED: [(&str, &str, &str); 114] = [
+const NESTED: [(&str, &str, &str); 115] = [
     ("header", "workload", "workload"),
     ("workload", "databases", "database"),
     ("workload", "keys", "keys"),
@@ -25,6 +25,7 @@ const NESTED: [(&str, &str, &str); 114] = [
     ("phase", "mix_to", "mix"),
     ("window", "databases", "effects"),
     ("after", "verified", "verified"),
+    ("after", "uncounted", "*"),
     ("header", "plan", "plan"),
     ("header", "lab", "lab"),
     ("header", "script", "script setup"),

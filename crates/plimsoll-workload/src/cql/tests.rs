@@ -222,9 +222,8 @@ fn what_the_driver_sent_before_its_last_attempt_is_in_doubt() {
     retrying.databases[0].mix = Mix::new(10.0, 50.0, 0.0, 40.0).unwrap();
     let played = play(&retrying, 2);
     let tally = played.tally();
+    // Only what is sent a second time is refused.
     assert!(tally.class(Outcome::CheckFailed).count > 0, "{tally:?}");
-    let effects = &played.effects()[0];
-    assert!(effects.commands_count > effects.attempts_count);
     assert_eq!(played.verified.broken_count(), 0, "{:?}", played.verified);
     assert!(played.verified.unknown_count > 0, "{:?}", played.verified);
 }

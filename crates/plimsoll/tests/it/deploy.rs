@@ -63,7 +63,9 @@ fn the_unit_starts_a_guard_and_reloads_it() {
     let words: Vec<&str> = start.split(' ').collect();
     assert_eq!(words[0], "/usr/local/bin/plimsoll");
     let checked = check(&words[1..], &read("guard.toml"));
-    assert!(checked.contains("0.0.0.0:8080"), "{checked}");
+    // Every address: of both families where the host has both.
+    let every = ["[::]:8080", "0.0.0.0:8080"];
+    assert!(every.iter().any(|it| checked.contains(it)), "{checked}");
     assert_eq!(
         unit("Service", "ExecStartPre")[0],
         format!("{start} --check")

@@ -190,7 +190,7 @@ fn confirmed(folder: &Folder, path: &str, cause: &str) -> Option<serde_json::Val
     Some(document)
 }
 
-/// Forty-eight virtual users whose connections each take two of 64 slots: with a variant that lifts them, or a run that
+/// Forty-eight virtual users whose connections each take two of 64 slots, after a second of few for whom there is room: with a variant that lifts them, or a run that
 /// `--confirm` adds, the slots are confirmed.
 #[test]
 fn a_suspected_limit_is_moved_and_confirmed() {
@@ -200,7 +200,7 @@ fn a_suspected_limit_is_moved_and_confirmed() {
         .replace("{ slots = 64 }", "{ slots = \"${limits.slots}\" }")
         .replace(
             "rate = \"60/s\"",
-            "stages = [{ target = 48, duration = \"1s\" }, { target = 48, duration = \"5s\" }]",
+            "stages = [{ target = 16, duration = \"1s\" }, { target = 48, duration = \"500ms\" }, { target = 48, duration = \"5s\" }]",
         )
         // Whoever is turned away comes again after a while: at once, it would fill the proxy's thread.
         .replace("duration = \"2s\"", "think = \"20ms\"");

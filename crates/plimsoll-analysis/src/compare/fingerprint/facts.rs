@@ -103,19 +103,17 @@ fn databases(workload: &Workload) -> Vec<String> {
     let each = workload.databases.iter().map(words);
     let mut distinct: Vec<String> = each.clone().collect();
     distinct.dedup();
-    match distinct.as_slice() {
-        [alike] => vec![format!(
+    if let [alike] = distinct.as_slice() {
+        return vec![format!(
             "databases: {} of {alike}",
             workload.databases.len()
-        )],
-        _ => {
-            let names = workload.databases.iter().map(|database| &database.name);
-            let named = names.zip(each);
-            named
-                .map(|(name, words)| format!("{name}: {words}"))
-                .collect()
-        }
+        )];
     }
+    let names = workload.databases.iter().map(|database| &database.name);
+    let named = names.zip(each);
+    named
+        .map(|(name, words)| format!("{name}: {words}"))
+        .collect()
 }
 
 /// How the client of a store behaves, beside the timeout of the whole operation.

@@ -63,9 +63,9 @@ impl Transactions {
 
     /// Samples of the transactions that have none of theirs in the file.
     pub(super) fn missing_count(mut self) -> u64 {
-        self.samples
-            .values_mut()
-            .for_each(|all| all.sort_by(f64::total_cmp));
+        for all in self.samples.values_mut() {
+            all.sort_by(f64::total_cmp);
+        }
         let hidden = self.sums.iter().filter(|sum| self.is_hidden(sum));
         let counts = hidden.map(|sum| sum.samples_count);
         counts.fold(0, u64::saturating_add)

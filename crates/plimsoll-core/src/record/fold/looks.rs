@@ -118,8 +118,9 @@ fn process(now: &mut ProcessSample, then: ProcessSample, share: f64) {
     if let Some(written) = &mut now.written_bytes {
         add(written, then.written_bytes.unwrap_or(0));
     }
-    let states = now.threads_by_state.values_mut();
-    states.for_each(|count| *count *= 1.0 - share);
+    for count in now.threads_by_state.values_mut() {
+        *count *= 1.0 - share;
+    }
     for (state, count) in then.threads_by_state {
         *now.threads_by_state.entry(state).or_default() += count * share;
     }
@@ -132,8 +133,9 @@ fn add_thread(now: &mut ThreadSample, then: &ThreadSample) {
 
 fn host(now: &mut HostSample, then: HostSample, share: f64) {
     if now.core_busy_ratio.len() == then.core_busy_ratio.len() {
-        let cores = now.core_busy_ratio.iter_mut().zip(then.core_busy_ratio);
-        cores.for_each(|(now, then)| mean(now, then, share));
+        for (now, then) in now.core_busy_ratio.iter_mut().zip(then.core_busy_ratio) {
+            mean(now, then, share);
+        }
     }
     mean(&mut now.steal_ratio, then.steal_ratio, share);
     for (now, then) in [
@@ -152,8 +154,8 @@ fn host(now: &mut HostSample, then: HostSample, share: f64) {
 
 /// Who was not among the busiest of a look ran on no core in it, as far as that look says.
 fn neighbours(now: &mut Vec<NeighbourSample>, then: Vec<NeighbourSample>, share: f64) {
-    for it in now.iter_mut() {
-        it.cores *= 1.0 - share;
+    for neighbour in now.iter_mut() {
+        neighbour.cores *= 1.0 - share;
     }
     for mut neighbour in then {
         neighbour.cores *= share;

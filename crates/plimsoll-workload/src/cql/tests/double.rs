@@ -74,17 +74,18 @@ pub(super) fn start(faults: Faults) -> SocketAddr {
             });
             let mut accepting = JoinSet::new();
             for (node, address) in nodes.into_iter().zip(ADDRESSES) {
-                let store = Arc::clone(&store);
-                accepting.spawn(async move {
-                    while let Ok((stream, _)) = node.accept().await {
-                        tokio::spawn(serve(Arc::clone(&store), stream, address));
-                    }
-                });
+                accepting.spawn(accept(node, address, Arc::clone(&store)));
             }
             accepting.join_all().await;
         });
     });
     told.recv().unwrap()
+}
+
+async fn accept(node: TcpListener, address: Ipv4Addr, store: Arc<Store>) {
+    while let Ok((stream, _)) = node.accept().await {
+        tokio::spawn(serve(Arc::clone(&store), stream, address));
+    }
 }
 
 /// Nodes of one store have the same port.
