@@ -120,10 +120,28 @@ fn tenants_are_told_apart_by_what_was_chosen() {
         let own = |name: &str| field(name);
         policy.asked(&facts("GET", "/", "a", &own))
     };
-    assert_eq!(asked(&one).tenant.as_deref(), Some("ann"));
     assert_ne!(asked(&one).wanted.tenant, asked(&two).wanted.tenant);
     assert_eq!(asked(&none_of_it).tenant, None);
     assert_eq!(asked(&none_of_it).wanted.tenant, asked(&none).wanted.tenant);
+}
+
+#[test]
+fn what_lets_somebody_in_is_not_shown() {
+    let ann = |_: &str| Some(&b"sid=ann"[..]);
+    let named = |tenant: TenantKey| {
+        let policy = policy(|config| config.tenant = tenant);
+        let asked = policy.asked(&facts("GET", "/", "a", &ann));
+        asked.tenant.expect("a tenant was chosen")
+    };
+    assert_eq!(named(TenantKey::Header("X-Tenant".to_owned())), "sid=ann");
+    for tenant in [
+        TenantKey::Cookie("sid".to_owned()),
+        TenantKey::Header("X-Api-Key".to_owned()),
+        TenantKey::Header("Authorization".to_owned()),
+    ] {
+        let name = named(tenant);
+        assert!(name.starts_with('#') && !name.contains("ann"), "{name}");
+    }
 }
 
 #[test]
