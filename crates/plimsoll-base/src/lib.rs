@@ -5,6 +5,7 @@
 pub mod calendar;
 pub mod clock;
 pub mod heap;
+pub mod mailbox;
 pub mod nanos;
 pub mod page;
 pub mod poll;

@@ -1,8 +1,8 @@
 //! The worker threads of a run: started by name, told what to do, joined when their owner goes.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
+use plimsoll_base::mailbox::{Receiver, Sender, mailbox};
 use plimsoll_base::poll::{Poll, Waker};
 use thiserror::Error;
 
@@ -48,7 +48,7 @@ impl Crew {
     where
         F: FnOnce() + Send + 'static,
     {
-        let (reports, reported) = channel();
+        let (reports, reported) = mailbox();
         let mut crew = Self {
             members: Vec::new(),
         };
@@ -56,7 +56,7 @@ impl Crew {
             let failed = |source| CrewError { index, source };
             let poll = Poll::new().map_err(failed)?;
             let waker = poll.waker();
-            let (sender, commands) = channel();
+            let (sender, commands) = mailbox();
             let run = work(Endpoint {
                 index,
                 poll,
@@ -88,7 +88,7 @@ impl Crew {
     /// Without waking: the worker finds it on its next turn.
     fn send_quietly(&self, index: usize, command: Command) {
         // A worker that is gone has said why in a report, which is found on the next receive.
-        let _worker_gone = self.members[index].commands.send(command);
+        self.members[index].commands.send(command);
     }
 
     /// Gives a worker the memory of a window back, cleared.
@@ -109,7 +109,7 @@ impl Drop for Crew {
         for member in &mut self.members {
             if let Some(thread) = member.thread.take() {
                 // A worker whose commands have no sender left ends too, once it is awake.
-                member.commands = channel().0;
+                member.commands = mailbox().0;
                 member.waker.wake();
                 // A worker's panic has been printed by the panic hook already.
                 let _panicked = thread.join();

@@ -3,10 +3,10 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::sync::mpsc::RecvTimeoutError;
 
 use plimsoll_base::clock::Clock;
+use plimsoll_base::mailbox::Receiver;
 use plimsoll_core::step::{Go, Step, StepError, StepLoad, StepRunner};
 use plimsoll_core::{Nanos, Window};
 
@@ -21,7 +21,7 @@ use crate::source::Level;
 /// Time between the decision on a level and its start: every worker must have heard of it.
 pub(crate) const LEAD: Nanos = Nanos::from_millis(5);
 /// How often an interruption is looked for.
-const INTERRUPT_PERIOD: Duration = Duration::from_millis(50);
+const INTERRUPT_PERIOD: Nanos = Nanos::from_millis(50);
 /// A worker that has not reported for so many windows is taken for dead, or runs code that never waits.
 const SILENCE: Nanos = Nanos::from_secs(30);
 
@@ -225,7 +225,7 @@ impl Patience {
     /// stopped too.
     fn is_over(&mut self, now: Nanos) -> bool {
         let waited = now.saturating_sub(std::mem::replace(&mut self.looked, now));
-        self.until += waited.saturating_sub(Nanos(INTERRUPT_PERIOD.as_nanos() as u64));
+        self.until += waited.saturating_sub(INTERRUPT_PERIOD);
         now > self.until
     }
 }
@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn a_process_that_was_stopped_for_a_minute_has_lost_no_patience() {
         let mut patience = Patience::new(seconds(100), SILENCE);
-        let period = Nanos(INTERRUPT_PERIOD.as_nanos() as u64);
+        let period = INTERRUPT_PERIOD;
         assert!(!patience.is_over(seconds(100) + period));
         // A report that was sent before the stop comes first; what is missing comes after the next waits.
         assert!(!patience.is_over(seconds(160)));
@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn silence_ends_patience() {
         let mut patience = Patience::new(Nanos::ZERO, SILENCE);
-        let period = INTERRUPT_PERIOD.as_nanos() as u64;
+        let period = INTERRUPT_PERIOD.0;
         let looks = (1..1_000).find(|look| patience.is_over(Nanos(look * period)));
         assert_eq!(looks, Some(SILENCE.0 / period + 1));
     }

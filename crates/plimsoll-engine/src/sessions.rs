@@ -284,7 +284,7 @@ pub(crate) fn work<H: Host>(
         Ok(host) => (Some(host), Body::Ready),
         Err(reason) => (None, Body::Failed(reason)),
     };
-    let _runner_gone = reports.send(Report {
+    reports.send(Report {
         worker: index,
         body,
     });
@@ -303,7 +303,7 @@ fn desk(
     plan: &SessionPlan,
     index: usize,
     clock: Clock,
-    reports: std::sync::mpsc::Sender<Report>,
+    reports: plimsoll_base::mailbox::Sender<Report>,
 ) -> Desk {
     let part = Part {
         index: index as u64,

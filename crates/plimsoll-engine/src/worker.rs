@@ -4,17 +4,20 @@
 //! ([`crate::scripted`]) or a session of a driver ([`crate::sessions`]). The loop is compiled once for each, so that the
 //! first costs no allocation and no dynamic call.
 
+mod processor;
+
 use std::io;
 use std::num::NonZeroU64;
 use std::ops::DerefMut;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{self, TryRecvError};
 
-use plimsoll_base::clock::{Clock, thread_run_time};
+use plimsoll_base::clock::Clock;
+use plimsoll_base::mailbox::{Receiver, Sender};
 use plimsoll_base::poll::{Poll, Ready};
-use plimsoll_base::priority::Priority;
 use plimsoll_core::Nanos;
 use plimsoll_core::judge::tolerated_of;
 
+use self::processor::Processor;
 use crate::disturbance::Disturbance;
 use crate::message::{Body, Command, Counted, Report, ScriptCommand, ScriptCounted};
 use crate::recorder::{Ending, Listed, Recorder};
@@ -27,11 +30,6 @@ const SPARE: usize = 1;
 /// The loop asks to be woken this often at least, and counts by how much it was late. A stall of length L that begins
 /// anywhere between two of these is seen as L − 5 ms at least. A run of 10 s at 1/s, which does little else, took 0.08 s of a processor in all.
 const TICK: Nanos = Nanos::from_millis(5);
-/// A thread that ran for more than this share of a second leaves its priority: on the target's machine it would starve it.
-const HEAVY: f64 = 0.5;
-/// Below this share it takes it again.
-const LIGHT: f64 = 0.2;
-
 /// What a worker's users are and do. `now` is always the latest reading of the clock.
 pub(crate) trait Users {
     /// How the context is held: plainly, or borrowed from where sessions share it.
@@ -94,7 +92,7 @@ pub(crate) struct Context {
     disturbance: Disturbance,
     reports: Sender<Report>,
     /// Where every attempt is told by itself, and those that were not told yet.
-    listing: Option<(Sender<Vec<Listed>>, Vec<Listed>)>,
+    listing: Option<(mpsc::Sender<Vec<Listed>>, Vec<Listed>)>,
 }
 
 impl Context {
@@ -118,7 +116,7 @@ impl Context {
         }
     }
 
-    pub(crate) fn list_to(&mut self, listing: Option<Sender<Vec<Listed>>>) {
+    pub(crate) fn list_to(&mut self, listing: Option<mpsc::Sender<Vec<Listed>>>) {
         self.listing = listing.map(|listing| (listing, Vec::new()));
     }
 
@@ -148,7 +146,7 @@ impl Context {
 
     pub(crate) fn report(&self, body: Body) {
         // The runner is gone only when the run is over; then nobody wants the report.
-        let _runner_gone = self.reports.send(Report {
+        self.reports.send(Report {
             worker: self.part.index as usize,
             body,
         });
@@ -234,10 +232,9 @@ pub(crate) struct Worker<U> {
         reason = "they go to the runner and back without a copy"
     )]
     spare: Vec<Box<Recorder>>,
-    cpu: CpuMeter,
+    processor: Processor,
     /// When the loop asked to be woken next, whatever happens.
     next_tick: Nanos,
-    priority: Priority,
 }
 
 impl<U: Users> Worker<U> {
@@ -251,9 +248,8 @@ impl<U: Users> Worker<U> {
             level_end: None,
             next_sweep: Nanos::ZERO,
             spare: (0..SPARE).map(|_| Box::default()).collect(),
-            cpu: CpuMeter::new(),
+            processor: Processor::new(),
             next_tick: Nanos::ZERO,
-            priority: Priority::Normal,
         }
     }
 
@@ -261,7 +257,7 @@ impl<U: Users> Worker<U> {
     pub(crate) fn run(mut self) {
         // The default slack of 50 µs would be added to every sleep before an arrival.
         let _best_effort = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        self.priority = Priority::raise();
+        self.processor.ask();
         let mut ready = Vec::with_capacity(256);
         let mut now = self.now();
         while self.obey(now) {
@@ -298,6 +294,7 @@ impl<U: Users> Worker<U> {
         }
         let late = now - self.next_tick;
         self.next_tick = now + TICK;
+        self.processor.look(now);
         if self.window_end == Nanos::MAX {
             // Between levels nobody asks to be woken.
             return;
@@ -323,7 +320,7 @@ impl<U: Users> Worker<U> {
                     self.window_end = Nanos::MAX;
                     self.drain_until = Some(until);
                     // Of the window that was cut short: not of the drain.
-                    self.cpu.read();
+                    self.processor.read();
                     self.users.stop_starting(now);
                 }
                 Ok(Command::Cleared(counted)) => {
@@ -351,7 +348,7 @@ impl<U: Users> Worker<U> {
         context.recorder.begin(0, start, 0);
         self.window_end = start + WINDOW;
         self.next_tick = start + TICK;
-        self.cpu.read();
+        self.processor.read();
     }
 
     /// Everything that is due by the clock: sweeps, level changes, window ends, drains.
@@ -367,7 +364,7 @@ impl<U: Users> Worker<U> {
             }
             self.level_end = level.end;
             self.window_end = self.window_after(level.start);
-            self.cpu.read();
+            self.processor.read();
             self.users.enter(&level, now);
         }
         self.users.on_time(now);
@@ -424,13 +421,8 @@ impl<U: Users> Worker<U> {
         recorder.wire_max = wire_max;
         recorder.connections_open = connections;
         self.users.complete(&mut recorder);
-        (recorder.run, recorder.wait) = self.cpu.read();
-        let busy = recorder.run.as_secs_f64() / WINDOW.as_secs_f64();
-        if busy > HEAVY {
-            self.priority = self.priority.leave();
-        } else if busy < LIGHT && self.priority == Priority::Normal {
-            self.priority = Priority::raise();
-        }
+        (recorder.run, recorder.wait) = self.processor.read();
+        self.processor.adapt(recorder.run, WINDOW);
         let script = self.users.hand_over();
         Counted { recorder, script }
     }
@@ -453,38 +445,4 @@ impl<U: Users> Worker<U> {
             None => next,
         }
     }
-}
-
-/// Run time and run-queue wait of this thread since the last reading.
-#[derive(Debug)]
-struct CpuMeter {
-    run: Nanos,
-    wait: Nanos,
-}
-
-impl CpuMeter {
-    fn new() -> Self {
-        Self {
-            run: thread_run_time(),
-            wait: thread_wait_time(),
-        }
-    }
-
-    fn read(&mut self) -> (Nanos, Nanos) {
-        let (run, wait) = (thread_run_time(), thread_wait_time());
-        let spent = (run - self.run, wait - self.wait);
-        (self.run, self.wait) = (run, wait);
-        spent
-    }
-}
-
-/// Second field of schedstat; zero where the kernel does not keep it.
-fn thread_wait_time() -> Nanos {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    Nanos(
-        text.split_whitespace()
-            .nth(1)
-            .and_then(|field| field.parse().ok())
-            .unwrap_or(0),
-    )
 }

@@ -4,9 +4,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use plimsoll_base::clock::Clock;
+use plimsoll_base::mailbox::Sender;
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::{BuiltIn, MetricId, Sample, TagSetId};
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
@@ -113,7 +113,7 @@ impl WorkerHost {
 
     fn report(&self, body: Body) {
         // The runner is gone only when the run is over; then nobody wants the line.
-        let _runner_gone = self.reports.send(Report {
+        self.reports.send(Report {
             worker: self.worker,
             body,
         });

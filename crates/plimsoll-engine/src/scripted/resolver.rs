@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::sync::mpsc::{Receiver, Sender, channel};
 
+use plimsoll_base::mailbox::{Receiver, Sender, mailbox};
 use plimsoll_base::poll::Waker;
 
 /// Names looked up at once. A script may make up ever new ones; the others wait.
@@ -46,7 +46,7 @@ pub(super) struct Resolver {
 
 impl Resolver {
     pub(super) fn new(lookup: Lookup, waker: Waker) -> Self {
-        let (results, answers) = channel();
+        let (results, answers) = mailbox();
         Self {
             lookup,
             waker,
@@ -88,11 +88,11 @@ impl Resolver {
         let started = thread.spawn(move || {
             let addresses = lookup.0(&place.0, place.1);
             // Nobody hears it when the test is over.
-            let _over = results.send((place, addresses));
+            results.send((place, addresses));
             waker.wake();
         });
         if let Err(error) = started {
-            let _over = self.results.send((unstarted, Err(error)));
+            self.results.send((unstarted, Err(error)));
             self.waker.wake();
         }
     }

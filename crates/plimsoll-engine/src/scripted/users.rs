@@ -89,7 +89,7 @@ pub(super) fn work(endpoint: Endpoint, script: Arc<Script>, shared: &Shared) {
         Ok(users) => (Some(users), Body::Ready),
         Err(error) => (None, Body::NotReady(error)),
     };
-    let _runner_gone = reports.send(Report {
+    reports.send(Report {
         worker: index,
         body,
     });
@@ -103,7 +103,7 @@ impl VirtualUsers {
     fn new(
         index: usize,
         poll: Poll,
-        reports: std::sync::mpsc::Sender<Report>,
+        reports: plimsoll_base::mailbox::Sender<Report>,
         script: Arc<Script>,
         shared: &Shared,
     ) -> Result<Self, ScriptError> {
