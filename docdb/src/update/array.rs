@@ -1,6 +1,7 @@
 //! `$push`, `$addToSet`, `$pop`, `$pull` and `$pullAll`: what they take and what they do to an array.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use bson::{Array, Bson, Document, RawDocumentBuf};
 
@@ -8,7 +9,7 @@ use super::limits::same_elements;
 use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::value::display;
-use crate::value::{Number, compare_owned};
+use crate::value::{Number, compare_owned, key};
 
 /// What `$push` adds, and where; then how the whole array is sorted and cut.
 #[derive(Debug)]
@@ -225,15 +226,31 @@ pub(super) fn add_to_set_argument(argument: Bson) -> Result<Vec<Bson>> {
     }
 }
 
+/// So many values are compared one by one with every element; more are looked up by their sort keys.
+const FEW: usize = 8;
+
 /// Adds what is not there yet; says whether anything was added.
 pub(super) fn add_to_set(array: &mut Array, values: &[Bson]) -> bool {
     let before = array.len();
-    for value in values {
-        if !contains(array, value) {
-            array.push(value.clone());
+    if values.len() <= FEW {
+        for value in values {
+            if !contains(array, value) {
+                array.push(value.clone());
+            }
         }
+    } else {
+        let mut seen: BTreeSet<Vec<u8>> = array.iter().map(sort_key).collect();
+        let new = values.iter().filter(|value| seen.insert(sort_key(value)));
+        array.extend(new.cloned());
     }
     array.len() > before
+}
+
+/// Equal values have the same, other values another: also documents, whose fields have an order.
+fn sort_key(value: &Bson) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    key::encode_owned(value, &mut encoded);
+    encoded
 }
 
 fn contains(array: &[Bson], value: &Bson) -> bool {
@@ -264,6 +281,8 @@ pub(super) fn pop_argument(path: &str, argument: &Bson) -> Result<bool> {
 #[derive(Debug)]
 pub(super) enum Pull {
     Values(Vec<Bson>),
+    /// Many values, by their sort keys: an array and a list of ten thousands would be hundreds of millions of comparisons.
+    Keys(BTreeSet<Vec<u8>>),
     /// A condition on the element itself, kept as one on the field [`ELEMENT`].
     Condition(Box<Filter>),
     /// A condition on elements that are documents.
@@ -295,6 +314,9 @@ impl Pull {
 
     pub(super) fn parse_all(argument: Bson) -> Result<Self> {
         match argument {
+            Bson::Array(values) if values.len() > FEW => {
+                Ok(Self::Keys(values.iter().map(sort_key).collect()))
+            }
             Bson::Array(values) => Ok(Self::Values(values)),
             other => Err(Code::BadValue.error(format!(
                 "$pullAll requires an array argument but was given a {}",
@@ -324,6 +346,7 @@ impl Pull {
     fn takes(&self, element: &Bson) -> Result<bool> {
         match self {
             Self::Values(values) => Ok(contains(values, element)),
+            Self::Keys(keys) => Ok(keys.contains(&sort_key(element))),
             Self::Condition(filter) => {
                 let wrapped = bson::doc! { ELEMENT: element.clone() };
                 matches(filter, &wrapped)

@@ -302,3 +302,31 @@ fn deleted_keys_take_from_the_slice_and_are_passed_once() {
         doc! { "q": { "text": { "$exists": true } }, "u": { "$set": { "b": 1 } }, "multi": true };
     assert_eq!(server.n(doc! { "update": "c", "updates": [update] }), 10);
 }
+
+/// Sixteen times the values were 256 times the work while each was compared with each.
+#[test]
+fn many_values_for_one_array_are_looked_up_and_not_compared_each_with_each() {
+    let mut server = Server::new();
+    let mut id = 0;
+    let mut took = |count: i32| {
+        id += 1;
+        server.insert("c", vec![doc! { "_id": id, "s": [-1] }]);
+        let values: Vec<i32> = (0..count).chain(0..count).collect();
+        let clock = plimsoll_base::clock::Clock::start();
+        for (change, length) in [
+            (
+                doc! { "$addToSet": { "s": { "$each": &values } } },
+                count + 1,
+            ),
+            (doc! { "$pullAll": { "s": values } }, 1),
+        ] {
+            server.ok(doc! { "update": "c", "updates": [{ "q": { "_id": id }, "u": change }] });
+            let sized = doc! { "_id": id, "s": { "$size": length } };
+            assert_eq!(server.n(doc! { "count": "c", "query": sized }), 1);
+        }
+        clock.now().0
+    };
+    let few = (0..5).map(|_| took(1500)).min().unwrap();
+    let many = (0..2).map(|_| took(24_000)).min().unwrap();
+    assert!(many < 90 * few, "{many} ns against {few} ns");
+}

@@ -178,7 +178,7 @@ fn push_sorts_by_fields_and_notices_when_nothing_changes() {
 #[test]
 fn add_to_set() {
     check(
-        r"
+        r#"
 {a: [1]} by {$addToSet: {a: 2}} => {a: [1, 2]}
 {} by {$addToSet: {a: 2}} => {a: [2]}
 {a: [1]} by {$addToSet: {a: {$each: [1, 2, 2, 3]}}} => {a: [1, 2, 3]}
@@ -186,7 +186,10 @@ fn add_to_set() {
 {a: [{x: 1, y: 2}]} by {$addToSet: {a: {y: 2, x: 1}}} => {a: [{x: 1, y: 2}, {y: 2, x: 1}]}
 {a: [1]} by {$addToSet: {a: 1.0}} => same
 {a: [{x: 1}]} by {$addToSet: {a: {x: 1}}} => same
-",
+// Many are looked up in another way, which must find the same.
+{a: [1, {x: 1, y: 2}]} by {$addToSet: {a: {$each: [1.0, 2, 2L, 3, {y: 2, x: 1}, {x: 1.0, y: 2}, "1", [1], [1.0], null, 3]}}} => {a: [1, {x: 1, y: 2}, 2, 3, {y: 2, x: 1}, "1", [1], null]}
+{a: [1]} by {$addToSet: {a: {$each: [1, 1, 1, 1, 1, 1, 1, 1, 1]}}} => same
+"#,
     );
 }
 
@@ -205,14 +208,15 @@ fn pop() {
 #[test]
 fn pull_values() {
     check(
-        r"
+        r#"
 {a: [1, 2, 1, 3]} by {$pull: {a: 1.0}} => {a: [2, 3]}
 {a: [[1], [2]]} by {$pull: {a: [1]}} => {a: [[2]]}
 {a: [1, 2, 3, 2]} by {$pullAll: {a: [2, 3]}} => {a: [1]}
 {a: [1, 2]} by {$pull: {a: 5}} => same
 {a: [1, 2]} by {$pullAll: {a: []}} => same
+{a: [1, {x: 1, y: 2}, {y: 2, x: 1}, "1", [1], 4, 1L]} by {$pullAll: {a: [1.0, {y: 2, x: 1}, [1.0], 5, 6, 7, 8, 9, 10, 11]}} => {a: [{x: 1, y: 2}, "1", 4]}
 {} by {$pull: {a: 5}} => same
-",
+"#,
     );
 }
 
