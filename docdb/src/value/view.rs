@@ -91,6 +91,11 @@ impl<'a> Fields<'a> {
         self.0
     }
 
+    /// What follows the first `used` bytes: those of some whole elements.
+    pub(crate) fn after(self, used: usize) -> Self {
+        Fields(self.0.get(used..).unwrap_or_default())
+    }
+
     /// The first element of that name.
     #[inline]
     pub(crate) fn find(self, name: &[u8]) -> Option<Element<'a>> {
@@ -161,6 +166,11 @@ fn text(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 impl<'a> Element<'a> {
+    /// Bytes of it all: type, name, the name's end mark, value.
+    pub(crate) fn size(&self) -> usize {
+        2 + self.name.len() + self.bytes.len()
+    }
+
     /// Bytes that are not well-formed decode as undefined; [`super::validate`] lets none in.
     #[inline]
     pub(crate) fn value(&self) -> Value<'a> {

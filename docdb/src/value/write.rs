@@ -59,6 +59,11 @@ impl Writer {
         self.bytes.extend_from_slice(element.bytes);
     }
 
+    /// Adds elements as they are, by whatever names.
+    pub(crate) fn elements(&mut self, fields: Fields<'_>) {
+        self.bytes.extend_from_slice(fields.bytes());
+    }
+
     pub(crate) fn value(&mut self, name: &[u8], value: &Value<'_>) {
         self.named(value.kind(), name);
         append_payload(value, &mut self.bytes);

@@ -274,3 +274,22 @@ fn a_cursor_over_prepared_documents_counts_them() {
     );
     assert!(prepared.held() > 1000);
 }
+
+#[test]
+fn the_values_of_a_distinct_are_counted() {
+    let (mut server, memory) = of_bytes(3 << 20);
+    let numbers = |from: i32| (from..from + 15_000).collect::<Vec<i32>>();
+    server.insert("one", vec![doc! { "_id": 1, "a": numbers(0) }]);
+    server.insert(
+        "many",
+        (0..5)
+            .map(|at| doc! { "_id": at, "a": numbers(at * 15_000) })
+            .collect(),
+    );
+    let (code, text) = server.fail(doc! { "distinct": "many", "key": "a" });
+    assert_eq!(code, 146, "{text}");
+    assert!(memory.has_room((3 << 20) - 4096), "all was given back");
+    let reply = server.ok(doc! { "distinct": "one", "key": "a" });
+    assert_eq!(reply.get_array("values").unwrap().len(), 15_000);
+    assert!(memory.has_room((3 << 20) - 4096));
+}

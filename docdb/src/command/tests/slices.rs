@@ -330,3 +330,27 @@ fn many_values_for_one_array_are_looked_up_and_not_compared_each_with_each() {
     let many = (0..2).map(|_| took(24_000)).min().unwrap();
     assert!(many < 90 * few, "{many} ns against {few} ns");
 }
+
+#[test]
+fn the_elements_of_one_document_take_from_the_slice_of_a_distinct() {
+    let mut server = Server::with_slice(100);
+    let numbers: Vec<i32> = (0..5000).chain(0..5000).collect();
+    let rows: Vec<_> = numbers.iter().map(|n| doc! { "b": *n }).collect();
+    server.insert(
+        "c",
+        vec![
+            doc! { "_id": 1, "a": 7, "rows": { "b": 7 } },
+            doc! { "_id": 2, "a": numbers, "rows": rows },
+            doc! { "_id": 3, "a": [1, 1.0, 5001], "rows": [{ "b": 5001 }] },
+        ],
+    );
+    let mut expected: Vec<Bson> = vec![7.into()];
+    expected.extend((0..5000).filter(|n| *n != 7).map(Bson::Int32));
+    expected.push(5001.into());
+    for key in ["a", "rows.b"] {
+        server.slices = 0;
+        let reply = server.ok(doc! { "distinct": "c", "key": key });
+        assert_eq!(*reply.get_array("values").unwrap(), expected, "{key}");
+        assert!(server.slices >= 100, "{key}: {} slices", server.slices);
+    }
+}
