@@ -301,6 +301,27 @@ fn a_point_read_does_not_wait_for_a_long_query_of_its_own_database() {
     let elsewhere = client.command("db", stages);
     assert_eq!(elsewhere.get_i32("code").unwrap(), 73, "{elsewhere}");
     assert_eq!(count.get_str("ns").unwrap(), "db.c");
+    for (filter, found) in [
+        (doc! { "ns": "db.c", "secs_running": { "$gte": 0 } }, 1),
+        (
+            doc! { "$ownOps": false, "comment": "x", "command.count": "c" },
+            1,
+        ),
+        (
+            doc! { "$or": [{ "op": "query" }, { "ns": { "$regex": "^db" } }] },
+            1,
+        ),
+        (doc! { "ns": "shop.orders" }, 0),
+        (doc! { "ns": "db.c", "secs_running": { "$gt": 3600 } }, 0),
+    ] {
+        let mut command = doc! { "currentOp": 1 };
+        command.extend(filter.clone());
+        let listed = client.ok("admin", command);
+        assert_eq!(listed.get_array("inprog").unwrap().len(), found, "{filter}");
+    }
+    let wrong = doc! { "currentOp": 1, "ns": { "$nonsense": 1 } };
+    let wrong = client.command("admin", wrong);
+    assert_eq!(wrong.get_i32("code").unwrap(), 2, "{wrong}");
     client.ok(
         "admin",
         doc! { "killOp": 1, "op": count.get_i32("opid").unwrap() },
