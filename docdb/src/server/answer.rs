@@ -20,6 +20,9 @@ pub(crate) enum Route {
     },
 }
 
+/// Bytes of a message of who has to log in and did not: what a handshake and a login need, with room.
+const STRANGER_BYTES_MAX: usize = 16 << 10;
+
 /// Decides, and answers what concerns the connection or the server as a whole.
 pub(crate) fn route(shared: &Shared, session: &mut Session, request: &Request) -> Route {
     let name = request.name();
@@ -84,7 +87,16 @@ fn allow(
     (kind, name): (CommandKind, &str),
     request: &Request,
 ) -> Result<()> {
-    if !shared.config.auth || FREE.contains(&name) {
+    if !shared.config.auth {
+        return Ok(());
+    }
+    if session.user.is_none() && request.bytes() > STRANGER_BYTES_MAX {
+        return Err(Code::Unauthorized.error(format!(
+            "a message of {} bytes requires authentication; without, {STRANGER_BYTES_MAX} are possible",
+            request.bytes()
+        )));
+    }
+    if FREE.contains(&name) {
         return Ok(());
     }
     refresh(shared, session);

@@ -15,7 +15,7 @@ mod operations;
 mod table;
 mod users;
 
-use bson::Document;
+use bson::{Document, RawDocumentBuf};
 
 pub(crate) use table::TABLE;
 pub use table::listed;
@@ -23,6 +23,7 @@ pub use table::listed;
 use super::session::Session;
 use super::shared::Shared;
 use crate::error::{Code, Result};
+use crate::value::decode;
 use crate::wire::Request;
 
 /// Answers a command without an executor; `ok` is added to what it returns.
@@ -49,4 +50,26 @@ pub(crate) fn subject(request: &Request) -> Result<String> {
                 "BSON field '{name}.{name}' is the wrong type, expected type 'string'"
             ))
         })
+}
+
+/// What fields of a command may take that are decoded as a whole.
+const PICKED_BYTES_MAX: usize = 1 << 20;
+
+/// These fields of a command, and no others: a message may be long, and the loop that decodes it serves connections.
+pub(crate) fn picked(request: &Request, names: &[&str]) -> Result<Document> {
+    let mut picked = RawDocumentBuf::new();
+    for element in request.body().iter_elements() {
+        let element = element?;
+        if !names.contains(&element.key().as_str()) {
+            continue;
+        }
+        if picked.as_bytes().len() + element.size() > PICKED_BYTES_MAX {
+            return Err(Code::BSONObjectTooLarge.error(format!(
+                "the fields of {} may have {PICKED_BYTES_MAX} bytes",
+                request.name()
+            )));
+        }
+        picked.append(element.key(), element.value()?);
+    }
+    decode(&picked)
 }

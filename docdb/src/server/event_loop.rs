@@ -354,6 +354,14 @@ impl EventLoop {
             connection.closing = true;
             return self.flush(token);
         }
+        if let Some(error) = refusal(&shared, request.bytes()) {
+            if wants_reply {
+                let id = shared.next_request_id();
+                wire::reply(origin, id, &error.reply(), connection.output());
+                self.flush(token);
+            }
+            return;
+        }
         match answer::route(&shared, &mut connection.session, &request) {
             answer::Route::Reply(document) => {
                 if wants_reply {
@@ -369,7 +377,6 @@ impl EventLoop {
             answer::Route::Execute { database, session } => {
                 connection.busy = true;
                 connection.under_way = request.bytes();
-                let refused = refusal(&shared, request.bytes());
                 let ticket = Ticket {
                     event_loop: self.index,
                     connection: token,
@@ -389,10 +396,7 @@ impl EventLoop {
                     arrived: now,
                     started: None,
                 };
-                match refused {
-                    Some(error) => self.done.push(job.refused(&error)),
-                    None => self.execute(&database, job),
-                }
+                self.execute(&database, job);
             }
         }
     }

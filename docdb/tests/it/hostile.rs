@@ -353,3 +353,55 @@ fn the_query_of_a_client_that_left_ends() {
     assert_eq!(reply.get_i32("code").unwrap(), 50, "{reply}");
     server.stop().unwrap();
 }
+
+/// What needs no login is read where connections are served, so a stranger's message must be short.
+#[test]
+fn who_did_not_log_in_cannot_send_long_commands() {
+    let folder = Folder::new("it");
+    let server = start(plimsoll_docdb::server::Config {
+        auth: true,
+        ..config(&folder)
+    });
+    let mut client = Client::connect(server.address());
+    let session = doc! { "id": bson::Uuid::new() };
+    let few = doc! { "endSessions": vec![session.clone(); 50] };
+    client.ok("admin", few);
+    let padded = doc! { "endSessions": [session], "padding": vec![0; 100_000] };
+    for command in [padded, doc! { "ping": 1, "padding": "x".repeat(20_000) }] {
+        let reply = client.command("admin", command);
+        assert_eq!(reply.get_i32("code").unwrap(), 13, "{reply}");
+    }
+    client.ok("admin", doc! { "ping": 1 });
+    server.stop().unwrap();
+}
+
+#[test]
+fn long_commands_of_the_server_take_only_what_they_need() {
+    let (_folder, server, mut client) = serve();
+    let padding = bson::Bson::Array(vec![0.into(); 200_000]);
+    for command in [
+        doc! { "killOp": 1, "op": 7 },
+        doc! { "killOp": 1, "op": 7.0 },
+        doc! { "getParameter": 1, "featureCompatibilityVersion": 1 },
+        doc! { "listDatabases": 1, "nameOnly": 1 },
+        doc! { "usersInfo": 1 },
+        doc! { "refreshSessions": [{ "id": bson::Uuid::new() }] },
+        doc! { "createUser": "ann", "pwd": "secret", "roles": ["read"] },
+    ] {
+        let mut command = command;
+        command.insert("padding", padding.clone());
+        client.ok("admin", command);
+    }
+    let wide = doc! { "usersInfo": "x".repeat(2 << 20) };
+    let reply = client.command("admin", wide);
+    assert_eq!(reply.get_i32("code").unwrap(), 10334, "{reply}");
+    for wrong in [
+        doc! { "endSessions": 1 },
+        doc! { "endSessions": [1] },
+        doc! { "endSessions": [{ "id": 1 }] },
+    ] {
+        let reply = client.command("admin", wrong);
+        assert_eq!(reply.get_i32("code").unwrap(), 14, "{reply}");
+    }
+    server.stop().unwrap();
+}

@@ -1,12 +1,15 @@
 //! `endSessions`, `killSessions` and `refreshSessions`: all that a session holds here are its cursors.
 
-use bson::{Bson, Document};
+use bson::Document;
+use bson::raw::RawBsonRef;
 
 use crate::error::{Code, Result};
 use crate::server::session::Session;
 use crate::server::shared::Shared;
-use crate::value::decode;
 use crate::wire::Request;
+
+/// Sessions of one command; drivers send up to 10,000. Each is looked at on the loop that serves connections.
+const SESSIONS_MAX: usize = 100_000;
 
 /// Closes the cursors of the sessions, within 50 ms. Who had to log in and did not has no sessions.
 pub(crate) fn respond(
@@ -34,13 +37,24 @@ fn sessions(request: &Request) -> Result<Vec<[u8; 16]>> {
             "BSON field '{name}.{place}' is the wrong type, expected type '{expected}'"
         ))
     };
-    let body = decode(request.body())?;
-    let list = body.get_array(name).map_err(|_| wrong(name, "array"))?;
-    let id = |one: &Bson| match one.as_document().and_then(|one| one.get("id")) {
-        Some(Bson::Binary(id)) => id.bytes.as_slice().try_into().ok(),
-        _ => None,
+    let list = request.body().get_array(name);
+    let list = list.map_err(|_| wrong(name, "array"))?;
+    let id = |one: RawBsonRef<'_>| {
+        one.as_document()?
+            .get_binary("id")
+            .ok()?
+            .bytes
+            .try_into()
+            .ok()
     };
-    list.iter()
-        .map(|one| id(one).ok_or_else(|| wrong("id", "a UUID")))
-        .collect()
+    let mut sessions = Vec::new();
+    for one in list {
+        if sessions.len() == SESSIONS_MAX {
+            return Err(
+                Code::BadValue.error(format!("{name} takes {SESSIONS_MAX} sessions at once"))
+            );
+        }
+        sessions.push(id(one?).ok_or_else(|| wrong("id", "a UUID"))?);
+    }
+    Ok(sessions)
 }

@@ -10,7 +10,6 @@ use crate::metrics::Snapshot;
 use crate::scheduler::wall_time;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
-use crate::value::decode;
 use crate::wire::{DOCUMENT_BYTES_MAX, Request};
 
 /// `buildInfo`: the release that is followed, and what this server really is.
@@ -59,13 +58,13 @@ pub(crate) fn get_parameter(_: &Shared, _: &mut Session, request: &Request) -> R
         "featureCompatibilityVersion": { "version": "7.0" },
         "authenticationMechanisms": ["SCRAM-SHA-256"],
     };
-    let body = decode(request.body())?;
+    let body = request.body();
     if matches!(body.get_str("getParameter"), Ok("*")) {
         return Ok(known);
     }
     let found: Document = known
         .into_iter()
-        .filter(|(name, _)| body.contains_key(name))
+        .filter(|(name, _)| matches!(body.get(name), Ok(Some(_))))
         .collect();
     if found.is_empty() {
         Err(Code::InvalidOptions.error("no option found to get"))

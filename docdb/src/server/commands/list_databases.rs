@@ -1,5 +1,6 @@
 //! `listDatabases`: every database of every shard, as each last said.
 
+use bson::raw::RawBsonRef;
 use bson::{Bson, Document, RawDocumentBuf, doc};
 
 use crate::auth::Access;
@@ -8,7 +9,6 @@ use crate::query::Filter;
 use crate::scheduler::DatabaseSize;
 use crate::server::session::Session;
 use crate::server::shared::Shared;
-use crate::value::decode;
 use crate::wire::Request;
 
 pub(crate) fn respond(
@@ -17,7 +17,7 @@ pub(crate) fn respond(
     request: &Request,
 ) -> Result<Document> {
     let body = request.body();
-    let name_only = decode(request.body())?.get("nameOnly").is_some_and(is_true);
+    let name_only = body.get("nameOnly")?.is_some_and(is_true);
     let filter = body
         .get_document("filter")
         .ok()
@@ -54,12 +54,12 @@ fn row(size: &DatabaseSize) -> Document {
     doc! { "name": &size.name, "sizeOnDisk": size.bytes.cast_signed(), "empty": size.empty }
 }
 
-fn is_true(value: &Bson) -> bool {
+fn is_true(value: RawBsonRef<'_>) -> bool {
     match value {
-        Bson::Boolean(value) => *value,
-        Bson::Int32(value) => *value != 0,
-        Bson::Int64(value) => *value != 0,
-        Bson::Double(value) => *value != 0.0,
+        RawBsonRef::Boolean(value) => value,
+        RawBsonRef::Int32(value) => value != 0,
+        RawBsonRef::Int64(value) => value != 0,
+        RawBsonRef::Double(value) => value != 0.0,
         _ => false,
     }
 }

@@ -6,7 +6,7 @@ use super::Session;
 use crate::error::{Code, Result};
 use crate::query::Filter;
 use crate::server::shared::Shared;
-use crate::value::{Number, decode};
+use crate::value::{Number, Value, decode};
 use crate::wire::Request;
 
 /// Fields of `currentOp` that say nothing about which operations are meant.
@@ -66,8 +66,9 @@ fn conditions(request: &Request) -> Result<RawDocumentBuf> {
 
 /// As MongoDB, it says so whether or not there is such a command: it may be over by now.
 pub(crate) fn kill(shared: &Shared, _: &mut Session, request: &Request) -> Result<Document> {
-    let body = decode(request.body())?;
-    let id = body.get("op").and_then(Number::from_bson);
+    // Only this field is read: a message may be long, and the loop that reads it serves connections.
+    let id = request.body().get("op")?.and_then(Value::from_raw);
+    let id = id.as_ref().and_then(Number::from_value);
     let id = id.and_then(Number::to_i64_exact).ok_or_else(|| {
         Code::TypeMismatch.error("killOp needs 'op', a number that currentOp shows as 'opid'")
     })?;

@@ -2,12 +2,11 @@
 
 use bson::{Bson, Document, doc};
 
-use super::subject;
+use super::{picked, subject};
 use crate::auth::{Access, Credentials, Role, User};
 use crate::error::{Code, Result};
 use crate::server::session::Session;
 use crate::server::shared::Shared;
-use crate::value::decode;
 use crate::wire::Request;
 
 /// `createUser`: a name, a password and roles, on disk before it is acknowledged.
@@ -36,11 +35,11 @@ pub(crate) fn create_user(
     Ok(Document::new())
 }
 
-/// The user's name, the whole command, and the user's database.
+/// The user's name, the fields of the command that say what to make of it, and the user's database.
 fn account(request: &Request) -> Result<(String, Document, String)> {
     Ok((
         subject(request)?,
-        decode(request.body())?,
+        picked(request, &["pwd", "roles", "mechanisms"])?,
         request.database().to_owned(),
     ))
 }
@@ -133,7 +132,7 @@ pub(crate) fn drop_user(shared: &Shared, _: &mut Session, request: &Request) -> 
 
 /// `usersInfo`: one user, several, or all of a database; never what they log in with.
 pub(crate) fn users_info(shared: &Shared, _: &mut Session, request: &Request) -> Result<Document> {
-    let body = decode(request.body())?;
+    let body = picked(request, &["usersInfo"])?;
     let here = request.database();
     let wanted = match body.get("usersInfo") {
         Some(Bson::Array(several)) => several
