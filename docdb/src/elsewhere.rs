@@ -10,20 +10,39 @@ pub(crate) struct Names(Code, &'static [&'static str]);
 pub(crate) const COMMANDS: Names = Names(
     Code::CommandNotFound,
     &[
+        "abortReshardCollection",
         "abortTransaction",
+        "addShard",
+        "addShardToZone",
         "analyze",
+        "analyzeShardKey",
+        "appendOplogNote",
         "applyOps",
         "authenticate",
         "autoCompact",
+        "balancerCollectionStatus",
+        "balancerStart",
         "balancerStatus",
+        "balancerStop",
         "bulkWrite",
+        "checkMetadataConsistency",
         "checkShardingIndex",
         "cleanupOrphaned",
+        "cleanupReshardCollection",
+        "cleanupStructuredEncryptionData",
+        "clearJumboFlag",
+        "clearLog",
         "cloneCollectionAsCapped",
+        "commitReshardCollection",
         "commitTransaction",
         "compact",
+        "compactStructuredEncryptionData",
+        "configureCollectionBalancing",
+        "configureFailPoint",
+        "configureQueryAnalyzer",
         "connPoolStats",
         "convertToCapped",
+        "coordinateCommitTransaction",
         "createRole",
         "createSearchIndexes",
         "dbHash",
@@ -34,55 +53,110 @@ pub(crate) const COMMANDS: Names = Names(
         "dropRole",
         "dropSearchIndex",
         "enableSharding",
+        "features",
         "filemd5",
         "flushRouterConfig",
         "fsync",
         "fsyncUnlock",
         "getAuditConfig",
+        "getChangeStreamState",
+        "getClusterParameter",
+        "getDatabaseVersion",
         "getDefaultRWConcern",
+        "getDiagnosticData",
+        "getQueryableEncryptionCountInfo",
         "getShardMap",
+        "getShardVersion",
         "grantPrivilegesToRole",
         "grantRolesToRole",
         "grantRolesToUser",
+        "internalRenameIfOptionsAndIndexesMatch",
         "invalidateUserCache",
         "isdbgrid",
         "killAllSessions",
         "killAllSessionsByPattern",
+        "listDatabasesForAllTenants",
         "listShards",
         "lockInfo",
+        "logMessage",
         "logRotate",
         "mapReduce",
+        "mergeAllChunksOnShard",
+        "mergeChunks",
+        "moveChunk",
+        "moveCollection",
+        "movePrimary",
+        "moveRange",
         "netstat",
+        "oidcListKeys",
+        "oidcRefreshKeys",
         "planCacheClear",
         "planCacheClearFilters",
         "planCacheListFilters",
         "planCacheSetFilter",
+        "prepareTransaction",
         "profile",
         "reIndex",
+        "reapLogicalSessionCacheNow",
+        "refineCollectionShardKey",
+        "refreshLogicalSessionCacheNow",
+        "removeQuerySettings",
+        "removeShard",
+        "removeShardFromZone",
+        "replSetAbortPrimaryCatchUp",
+        "replSetFreeze",
         "replSetGetConfig",
+        "replSetGetRBID",
         "replSetGetStatus",
+        "replSetHeartbeat",
         "replSetInitiate",
+        "replSetMaintenance",
         "replSetReconfig",
+        "replSetRequestVotes",
+        "replSetResizeOplog",
         "replSetStepDown",
+        "replSetStepUp",
+        "replSetSyncFrom",
+        "replSetUpdatePosition",
+        "reshardCollection",
         "revokePrivilegesFromRole",
         "revokeRolesFromRole",
         "revokeRolesFromUser",
         "rolesInfo",
         "rotateCertificates",
+        "setAllowMigrations",
         "setAuditConfig",
+        "setChangeStreamState",
+        "setClusterParameter",
         "setDefaultRWConcern",
         "setFeatureCompatibilityVersion",
+        "setFreeMonitoring",
         "setIndexCommitQuorum",
         "setParameter",
+        "setProfilingFilterGlobally",
+        "setQuerySettings",
+        "setShardVersion",
         "setUserWriteBlockMode",
         "shardCollection",
         "shardingState",
         "shutdown",
+        "split",
+        "splitChunk",
+        "splitVector",
+        "startRecordingTraffic",
         "startSession",
+        "stopRecordingTraffic",
         "top",
+        "transitionFromDedicatedConfigServer",
+        "transitionToDedicatedConfigServer",
+        "unshardCollection",
         "updateRole",
         "updateSearchIndex",
+        "updateZoneKeyRange",
         "validateDBMetadata",
+        "voteCommitIndexBuild",
+        "waitForFailPoint",
+        "whatsmysni",
     ],
 );
 
@@ -101,6 +175,8 @@ pub(crate) const STAGES: Names = Names(
         "$geoNear",
         "$graphLookup",
         "$indexStats",
+        "$listCatalog",
+        "$listClusterCatalog",
         "$listLocalSessions",
         "$listSampledQueries",
         "$listSearchIndexes",
@@ -108,8 +184,12 @@ pub(crate) const STAGES: Names = Names(
         "$merge",
         "$out",
         "$planCacheStats",
+        "$querySettings",
+        "$queryStats",
         "$rankFusion",
         "$redact",
+        "$score",
+        "$scoreFusion",
         "$search",
         "$searchMeta",
         "$setWindowFields",
@@ -202,6 +282,99 @@ pub(crate) const FILTERS: Names = Names(
     ],
 );
 
+/// Options of indexes.
+pub(crate) const INDEX_OPTIONS: Names = Names(
+    Code::InvalidIndexSpecificationOption,
+    &[
+        "2dsphereIndexVersion",
+        "bits",
+        "bucketSize",
+        "clustered",
+        "coarsestIndexedLevel",
+        "collation",
+        "columnstoreProjection",
+        "default_language",
+        "finestIndexedLevel",
+        "hidden",
+        "language_override",
+        "max",
+        "min",
+        "prepareUnique",
+        "storageEngine",
+        "textIndexVersion",
+        "weights",
+        "wildcardProjection",
+    ],
+);
+
+/// Regions of the time zones' database, which this server has not: what begins with one is the name of a zone.
+const REGIONS: [&str; 16] = [
+    "Africa",
+    "America",
+    "Antarctica",
+    "Arctic",
+    "Asia",
+    "Atlantic",
+    "Australia",
+    "Brazil",
+    "Canada",
+    "Chile",
+    "Etc",
+    "Europe",
+    "Indian",
+    "Mexico",
+    "Pacific",
+    "US",
+];
+/// Its zones without a region.
+const ZONES: [&str; 37] = [
+    "CET",
+    "CST6CDT",
+    "Cuba",
+    "EET",
+    "EST",
+    "EST5EDT",
+    "Egypt",
+    "Eire",
+    "GB",
+    "GB-Eire",
+    "GMT+0",
+    "GMT-0",
+    "GMT0",
+    "Greenwich",
+    "HST",
+    "Hongkong",
+    "Iceland",
+    "Iran",
+    "Israel",
+    "Jamaica",
+    "Japan",
+    "Kwajalein",
+    "Libya",
+    "MET",
+    "MST",
+    "MST7MDT",
+    "NZ",
+    "NZ-CHAT",
+    "Navajo",
+    "PRC",
+    "PST8PDT",
+    "Poland",
+    "Portugal",
+    "Singapore",
+    "Turkey",
+    "W-SU",
+    "WET",
+];
+
+/// Whether this is the name of a time zone, as `Europe/Berlin`.
+pub(crate) fn is_time_zone(name: &str) -> bool {
+    let of_region = name
+        .split_once('/')
+        .is_some_and(|(region, place)| REGIONS.contains(&region) && !place.is_empty());
+    of_region || ZONES.contains(&name)
+}
+
 impl Names {
     /// The error for `name` if it is one of them.
     pub(crate) fn refusal(&self, name: &str) -> Option<CommandError> {
@@ -216,14 +389,47 @@ mod tests {
 
     #[test]
     fn the_lists_are_in_order_and_hold_nothing_that_is_here() {
-        for Names(_, list) in [COMMANDS, STAGES, EXPRESSIONS, ACCUMULATORS, FILTERS] {
+        let all = [
+            COMMANDS,
+            STAGES,
+            EXPRESSIONS,
+            ACCUMULATORS,
+            FILTERS,
+            INDEX_OPTIONS,
+        ];
+        for Names(_, list) in all {
             assert!(list.is_sorted(), "{list:?}");
         }
+        assert!(REGIONS.is_sorted() && ZONES.is_sorted());
         for command in crate::server::listed() {
             assert!(COMMANDS.refusal(command.name).is_none(), "{}", command.name);
         }
         for stage in crate::aggregate::STAGES {
             assert!(STAGES.refusal(stage).is_none(), "{stage}");
         }
+    }
+
+    #[test]
+    fn the_commands_of_clusters_and_replica_sets_are_known_by_name() {
+        for name in [
+            "addShard",
+            "moveChunk",
+            "getClusterParameter",
+            "replSetFreeze",
+            "reshardCollection",
+            "analyzeShardKey",
+        ] {
+            let error = crate::command::not_found(name);
+            assert_eq!(error.code, Code::CommandNotFound);
+            assert!(
+                error.message.ends_with("is not supported here"),
+                "{}",
+                error.message
+            );
+        }
+        assert_eq!(
+            crate::command::not_found("adShard").message,
+            "no such command: 'adShard'"
+        );
     }
 }

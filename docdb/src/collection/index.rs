@@ -2,6 +2,7 @@
 
 use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
+use crate::elsewhere;
 use crate::error::{Code, CommandError, Result};
 use crate::query::{Direction, Filter, SortField};
 use crate::value::Writer;
@@ -115,13 +116,16 @@ impl IndexSpec {
             },
             // Without meaning since MongoDB 4.2, still sent by old programs.
             "background" | "ns" | "dropDups" => {}
-            "hidden" if !truth(option, value)? => {}
+            "hidden" | "prepareUnique" if !truth(option, value)? => {}
             "collation" if is_simple_collation(value) => {}
             _ => {
-                return Err(Code::InvalidIndexSpecificationOption.error(format!(
-                    "The field '{option}' is not valid for an index specification. Specification: {}",
-                    display::document(raw)
-                )));
+                let unsupported = elsewhere::INDEX_OPTIONS.refusal(option);
+                return Err(unsupported.unwrap_or_else(|| {
+                    Code::InvalidIndexSpecificationOption.error(format!(
+                        "The field '{option}' is not valid for an index specification. Specification: {}",
+                        display::document(raw)
+                    ))
+                }));
             }
         }
         Ok(())

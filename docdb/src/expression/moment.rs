@@ -4,6 +4,7 @@ use bson::Bson;
 
 use super::calendar::{self, Civil};
 use super::function::Call;
+use crate::elsewhere;
 use crate::error::{Code, Result};
 use crate::value::display;
 
@@ -38,8 +39,13 @@ pub(super) fn offset(call: &Call<'_>, index: usize) -> Result<Option<i64>> {
                 let mut rest = text.as_bytes();
                 let offset = calendar::offset(&mut rest).filter(|_| !text.is_empty());
                 offset.map(Some).ok_or_else(|| {
+                    let problem = if elsewhere::is_time_zone(text) {
+                        format!("the time zone \"{text}\" is not supported here")
+                    } else {
+                        format!("unrecognized time zone identifier: \"{text}\"")
+                    };
                     Code::Location(40485).error(format!(
-                        "unrecognized time zone identifier: \"{text}\"; UTC and offsets such as \"+02:00\" are supported"
+                        "{problem}; UTC and offsets such as \"+02:00\" are supported"
                     ))
                 })
             }

@@ -1,6 +1,6 @@
-//! Documents: `$mergeObjects`, `$objectToArray`, `$getField`, `$setField`.
+//! Documents: `$mergeObjects`, `$objectToArray`, `$getField`, `$setField`; and what values take: `$bsonSize`, `$binarySize`.
 
-use bson::{Bson, Document, doc};
+use bson::{Bson, Document, RawDocumentBuf, doc};
 
 use super::Evaluated;
 use super::function::{Call, Function, NULL, functions, named};
@@ -14,12 +14,48 @@ pub(super) const FUNCTIONS: &[Function] = functions! {
     "$getField" Named(&GET) => get_field;
     "$setField" Named(&SET) => set_field;
     "$unsetField" Named(&UNSET) => set_field;
+    "$bsonSize" Exactly(1) => bson_size;
+    "$binarySize" Exactly(1) => binary_size;
 };
 
 named! {
     GET("field"; "input") 3_041_701 3_041_701 3_041_702;
     SET("field", "input", "value") 4_161_100 4_161_101 4_161_102;
     UNSET("field", "input") 4_161_100 4_161_101 4_161_102;
+}
+
+/// Bytes of a document as it is stored.
+fn bson_size(call: &mut Call<'_>) -> Result<Evaluated> {
+    if call.is_nullish(0) {
+        return NULL;
+    }
+    let Some(Bson::Document(document)) = call.get(0) else {
+        return Err(call.wrong_type(
+            0,
+            Code::Location(31393),
+            "$bsonSize requires a document input, found: ",
+        ));
+    };
+    let raw = RawDocumentBuf::try_from(document)?;
+    Ok(Some(size(raw.as_bytes().len())))
+}
+
+/// Bytes of a string or of binary data.
+fn binary_size(call: &mut Call<'_>) -> Result<Evaluated> {
+    match call.get(0) {
+        None | Some(Bson::Null | Bson::Undefined) => NULL,
+        Some(Bson::String(text)) => Ok(Some(size(text.len()))),
+        Some(Bson::Binary(binary)) => Ok(Some(size(binary.bytes.len()))),
+        Some(_) => Err(call.wrong_type(
+            0,
+            Code::Location(51276),
+            "$binarySize requires a string or BinData argument, found: ",
+        )),
+    }
+}
+
+fn size(bytes: usize) -> Bson {
+    i32::try_from(bytes).map_or(Bson::Int64(i64::MAX), Bson::Int32)
 }
 
 fn merge(call: &mut Call<'_>) -> Result<Evaluated> {

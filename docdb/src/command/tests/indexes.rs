@@ -71,6 +71,23 @@ fn what_cannot_be_an_index_is_refused() {
         let reply = create(&mut server, shell::document(spec));
         assert_eq!(code(&reply).to_string(), expected, "{spec}");
     }
+    for (option, value) in [
+        ("hidden", Bson::from(true)),
+        ("prepareUnique", true.into()),
+        ("wildcardProjection", doc! { "a": 1 }.into()),
+        ("collation", doc! { "locale": "de" }.into()),
+        ("weights", doc! { "a": 1 }.into()),
+    ] {
+        let reply = create(
+            &mut server,
+            doc! { "key": { "x": 1 }, "name": "x", option: value },
+        );
+        assert_eq!(
+            reply.get_str("errmsg").unwrap(),
+            format!("{option} is not supported here")
+        );
+        assert_eq!(code(&reply), 197);
+    }
     let ok = create(
         &mut server,
         doc! { "key": { "_id": 1 }, "name": "whatever" },

@@ -206,6 +206,12 @@ pub(super) const ARRAYS: &str = r#"
 {$setField: {field: "a.b", input: {}, value: 1}} => {"a.b": 1}
 {$setField: {field: "x", input: "$sub", value: "$$REMOVE"}} => {y: {z: 2}}
 {$unsetField: {field: "x", input: "$sub"}} => {y: {z: 2}}
+{$bsonSize: {}} => 5
+{$bsonSize: "$sub"} => 27
+{$bsonSize: "$nope"} => null
+{$binarySize: "öä"} => 4
+{$binarySize: ""} => 0
+{$binarySize: "$nil"} => null
 "#;
 
 pub(super) const STRINGS: &str = r#"
@@ -354,6 +360,10 @@ pub(super) const ERRORS: &str = r#"
 {$convert: {input: 1, to: "nope"}} => !2 Unknown type name alias: nope
 {$year: "x"} => !16006 can't convert from BSON type string to Date
 {$year: {date: "$day", timezone: "Mars/Base"}} => !40485 unrecognized time zone identifier
+{$year: {date: "$day", timezone: "Europe/Berlin"}} => !40485 the time zone "Europe/Berlin" is not supported here
+{$year: {date: "$day", timezone: "CET"}} => !40485 the time zone "CET" is not supported here
+{$bsonSize: "$s"} => !31393 $bsonSize requires a document input, found: string
+{$binarySize: "$n"} => !51276 $binarySize requires a string or BinData argument, found: int
 {$dateToString: {date: "$day", format: "%q"}} => !18536 Invalid format character '%q' in format string
 {$dateAdd: {startDate: "$day", unit: "eon", amount: 1}} => !9 unknown time unit value: eon
 {$reduce: {input: {$range: [0, 60]}, initialValue: [1], in: {$concatArrays: ["$$value", "$$value"]}}} => !146 would hold more than
