@@ -5,6 +5,7 @@ use plimsoll_base::Nanos;
 
 use crate::command;
 use crate::error::{Code, CommandError, Result};
+use crate::memory::Claim;
 use crate::metrics::Committed;
 use crate::scheduler::{Backend, Context, DatabaseSize, Interrupt, Step};
 use crate::shard::{Flow, Resumable, Shard};
@@ -23,10 +24,17 @@ pub struct Task {
     failures: u64,
     /// When `maxTimeMS` is over, by the shard's clock.
     deadline: Option<Nanos>,
+    /// What its filter takes; after the job, which holds the filter.
+    claim: Option<Claim>,
 }
 
 impl Shard {
-    fn step(&mut self, flow: Result<Flow>, deadline: Option<Nanos>, is_write: bool) -> Step<Task> {
+    fn step(
+        &mut self,
+        flow: Result<Flow>,
+        deadline: Option<Nanos>,
+        (is_write, claim): (bool, Option<Claim>),
+    ) -> Step<Task> {
         match flow {
             Ok(Flow::Done(mut reply)) => {
                 if let Some(label) = self.label.as_ref().filter(|_| is_write) {
@@ -40,6 +48,7 @@ impl Shard {
                 is_write,
                 failures: self.failures,
                 deadline,
+                claim,
             }),
             Err(error) => Step::Done(error.reply()),
         }
@@ -75,7 +84,12 @@ impl Backend for Shard {
     type Task = Task;
 
     fn begin(&mut self, request: &Request, context: &Context) -> Step<Task> {
+        match self.memory().claim_for_query(command::query_bytes(request)) {
+            Ok(claim) => self.cursors.reading = claim,
+            Err(error) => return Step::Done(error.reply()),
+        }
         let flow = command::begin(self, request, context);
+        let claim = self.cursors.reading.take();
         let deadline = match &flow {
             Ok(Flow::More(job)) => job.deadline().or_else(|| {
                 let limit = command::max_time(request)?;
@@ -85,7 +99,7 @@ impl Backend for Shard {
         };
         let matters = self.label.is_some() || matches!(flow, Ok(Flow::More(_)));
         let is_write = matters && command::is_write(request.name());
-        self.step(flow, deadline, is_write)
+        self.step(flow, deadline, (is_write, claim))
     }
 
     fn go_on(&mut self, task: Task, _: &Context, interrupt: Option<Interrupt>) -> Step<Task> {
@@ -101,12 +115,14 @@ impl Backend for Shard {
             _ if self.is_late(task.deadline) => return self.give_up(task.job, &late()),
             _ => {}
         }
+        self.cursors.reading = task.claim;
         let flow = if task.failures == self.failures {
             task.job.go_on(self)
         } else {
             Err(self.lost())
         };
-        self.step(flow, task.deadline, task.is_write)
+        let claim = self.cursors.reading.take();
+        self.step(flow, task.deadline, (task.is_write, claim))
     }
 
     fn commit(&mut self) -> Result<Committed> {

@@ -60,6 +60,16 @@ pub(crate) fn is_write(name: &str) -> bool {
     find(TABLE, name).is_some_and(|command| command.kind == CommandKind::DatabaseWrite)
 }
 
+/// Bytes of the filter or pipeline of a command at most; 0 for one that reads what it stores.
+pub(crate) fn query_bytes(request: &Request) -> usize {
+    match find(TABLE, request.name()) {
+        Some(command) if command.kind == CommandKind::DatabaseRead || command.name == "delete" => {
+            request.longest()
+        }
+        _ => 0,
+    }
+}
+
 /// The error of a command that does not exist here.
 pub(crate) fn not_found(name: &str) -> CommandError {
     let unsupported = elsewhere::COMMANDS.refusal(name);

@@ -16,7 +16,7 @@ pub(crate) use self::ended::EndedSessions;
 use crate::budget::Budget;
 use crate::catalog::Catalog;
 use crate::error::{Code, Result};
-use crate::memory::{Claim, Memory};
+use crate::memory::{Claim, Memory, READ_TIMES};
 use crate::scheduler::Context;
 use crate::store::Store;
 use crate::wire::Request;
@@ -101,6 +101,8 @@ pub(crate) struct Cursors {
     open: BTreeMap<i64, Cursor>,
     away: Vec<Away>,
     memory: Arc<Memory>,
+    /// What the query under way is counted with until a cursor keeps it, which counts the same.
+    pub(crate) reading: Option<Claim>,
 }
 
 impl Cursor {
@@ -146,7 +148,7 @@ impl Cursor {
 
     /// Counts what it keeps of the request: read, a filter or a pipeline takes several times its bytes.
     pub(crate) fn weigh(&mut self, request: &Request) {
-        self.weight = WEIGHT + 4 * request.body().as_bytes().len();
+        self.weight = WEIGHT + READ_TIMES * request.body().as_bytes().len();
     }
 }
 
@@ -156,6 +158,7 @@ impl Cursors {
             open: BTreeMap::new(),
             away: Vec::new(),
             memory,
+            reading: None,
         }
     }
 
@@ -180,6 +183,7 @@ impl Cursors {
     /// Keeps a cursor for `getMore`; an error if it holds more than there is memory for.
     pub(crate) fn put(&mut self, id: i64, mut cursor: Cursor, now: Nanos) -> Result<()> {
         cursor.used = now;
+        self.reading = None;
         let held = cursor.weight + cursor.producer.held();
         let mut claim = cursor.claim.take().unwrap_or_else(|| self.memory.claim());
         // A small one is no danger, and who opens it did not take the memory.

@@ -15,6 +15,12 @@ const HOLES_BYTES: usize = 8 << 20;
 /// What a test or a shard without a server may use.
 const DEFAULT_BYTES: usize = 256 << 20;
 
+/// So many times its bytes a filter or a pipeline takes while it is read and planned: an `$in` of numbers, the worst, has for each
+/// 13 bytes a constant, a range and the bounds of two keys.
+pub(crate) const READ_TIMES: usize = 12;
+/// Up to so many bytes that is not counted.
+const READ_BYTES: usize = 64 << 10;
+
 /// The budget of a server.
 #[derive(Debug)]
 pub struct Memory {
@@ -82,6 +88,22 @@ impl Memory {
         let mut claim = self.claim();
         claim.of_pieces = true;
         claim
+    }
+
+    /// For who reads a query of so many bytes: counted while it is read and carried out. An error if there is no memory for it.
+    pub(crate) fn claim_for_query(
+        self: &Arc<Self>,
+        bytes: usize,
+    ) -> Result<Option<Claim>, CommandError> {
+        if bytes <= READ_BYTES {
+            return Ok(None);
+        }
+        let mut claim = self.claim();
+        if claim.hold(bytes.saturating_mul(READ_TIMES)) {
+            Ok(Some(claim))
+        } else {
+            Err(self.exceeded("a long query"))
+        }
     }
 
     /// The error of who wants more than there is.

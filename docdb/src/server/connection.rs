@@ -185,6 +185,10 @@ impl Connection {
                 let error = Code::InvalidLength.error(error.to_string());
                 Input::Refused(origin(message), error)
             }
+            Err(error @ WireError::TooLarge(_)) => {
+                let error = Code::BSONObjectTooLarge.error(error.to_string());
+                Input::Refused(origin(message), error)
+            }
             Err(error) => return Err(error),
             Ok(frame) => Input::Frame(Box::new(frame)),
         };

@@ -8,6 +8,9 @@ pub(crate) const DOCUMENTS_MAX: usize = 100_000;
 /// What `hello` announces as `maxMessageSizeBytes`.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 48_000_000;
 
+/// Bytes of a command without its sequences: what a document may have, and room for the command around it (MongoDB's limit).
+pub(crate) const BODY_BYTES_MAX: usize = (16 << 20) + (16 << 10);
+
 pub(super) const OP_REPLY: i32 = 1;
 pub(super) const OP_QUERY: i32 = 2004;
 pub(super) const OP_COMPRESSED: i32 = 2012;
@@ -41,6 +44,11 @@ pub enum WireError {
     TooDeep(String),
     #[error("Write batch sizes must be between 1 and {DOCUMENTS_MAX}. Got {0} operations.")]
     TooMany(usize),
+    /// Well framed too.
+    #[error(
+        "BSONObj size: {0} (0x{0:X}) is invalid. Size must be between 0 and {BODY_BYTES_MAX}(16MB)"
+    )]
+    TooLarge(usize),
     #[error("a client speaks TLS and this port does not; connect without tls=true")]
     Tls,
     #[error("no TLS with this client: {0}")]

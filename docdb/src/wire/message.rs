@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bson::RawDocument;
 
-use super::header::DOCUMENTS_MAX;
+use super::header::{BODY_BYTES_MAX, DOCUMENTS_MAX};
 use super::{Request, Sequence, WireError};
 use crate::error::Code;
 use crate::value;
@@ -34,6 +34,11 @@ pub(super) fn read(header: &[u8], body: &[u8]) -> Result<Request, WireError> {
     while at < end {
         match body[at] {
             0 => {
+                let length = number(body, at + 1)? as usize;
+                // Longer than the message is malformed, which [`document`] says.
+                if length > BODY_BYTES_MAX && length < end {
+                    return Err(WireError::TooLarge(length));
+                }
                 let range = document(body, at + 1, end)?;
                 at = range.end;
                 bodies.push(range);

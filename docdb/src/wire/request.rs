@@ -67,6 +67,13 @@ impl Request {
         self.bytes.len()
     }
 
+    /// Bytes of the longest document: the body, or one of the sequences.
+    pub(crate) fn longest(&self) -> usize {
+        let all = self.sequences.iter().flat_map(|one| &one.documents);
+        let longest = all.map(ExactSizeIterator::len).max().unwrap_or(0);
+        longest.max(self.body.len())
+    }
+
     /// The command's name: the key of the first field, as `find`.
     pub fn name(&self) -> &str {
         match self.body().iter_elements().next() {

@@ -288,3 +288,22 @@ proptest! {
         let _any = read(&message);
     }
 }
+
+/// MongoDB's limit for a command; documents beside it may be more together.
+#[test]
+fn a_body_has_the_bytes_of_a_document_at_most_and_sequences_have_more() {
+    let padded = |bytes: usize| rawdoc! { "ping": 1, "padding": "x".repeat(bytes) };
+    let limit = (16 << 20) + (16 << 10);
+    let around = padded(0).as_bytes().len();
+    assert!(read(&op_msg(0, &[body(&padded(limit - around))])).is_ok());
+    assert_eq!(
+        read(&op_msg(0, &[body(&padded(limit - around + 1))])).unwrap_err(),
+        WireError::TooLarge(limit + 1)
+    );
+    let documents = [padded(15 << 20), padded(15 << 20)];
+    let message = op_msg(0, &[body(&insert()), sequence("documents", &documents)]);
+    assert_eq!(
+        read(&message).unwrap().request.longest(),
+        (15 << 20) + around
+    );
+}

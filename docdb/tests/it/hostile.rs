@@ -405,3 +405,13 @@ fn long_commands_of_the_server_take_only_what_they_need() {
     }
     server.stop().unwrap();
 }
+
+#[test]
+fn a_command_longer_than_a_document_is_refused_and_the_connection_stays() {
+    let (_folder, server, mut client) = serve();
+    let long = doc! { "find": "c", "filter": { "a": { "$in": ["x".repeat(17 << 20)] } } };
+    let reply = client.command("db", long);
+    assert_eq!(reply.get_i32("code").unwrap(), 10334, "{reply}");
+    client.ok("admin", doc! { "ping": 1 });
+    server.stop().unwrap();
+}

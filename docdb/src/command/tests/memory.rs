@@ -7,6 +7,7 @@ use bson::{Bson, doc};
 use super::harness::{Server, batch, cursor_id};
 use crate::command::listing::Prepared;
 use crate::memory::Memory;
+use crate::scheduler::Step;
 
 /// A budget of 8 MiB: a sort or a group holds one.
 fn small() -> (Server, Arc<Memory>) {
@@ -273,6 +274,35 @@ fn a_cursor_over_prepared_documents_counts_them() {
             .map(|one| bson::RawDocumentBuf::try_from(&one).unwrap()),
     );
     assert!(prepared.held() > 1000);
+}
+
+#[test]
+fn a_long_list_is_counted_while_its_command_goes_on() {
+    let (mut server, memory) = of_bytes(16 << 20);
+    server.insert("c", (0..10).map(|id| doc! { "_id": id }).collect());
+    let among = |count: i32| doc! { "_id": { "$in": (5..count).collect::<Vec<_>>() } };
+    let before = memory.held();
+    let step = server.begin(doc! { "count": "c", "query": among(20_000) });
+    let Step::More(task) = step else {
+        panic!("it looks for more than a slice's keys");
+    };
+    // An element of the list has 12 bytes and more; it takes several times as much.
+    let held = memory.held() - before;
+    assert!(held > 100 * 20_000, "{held} bytes");
+    drop(task);
+    assert_eq!(memory.held(), before);
+    assert_eq!(server.n(doc! { "count": "c", "query": among(20_000) }), 5);
+    assert_eq!(memory.held(), before);
+    let all = doc! { "q": among(200_000), "limit": 0 };
+    for command in [
+        doc! { "find": "c", "filter": among(200_000) },
+        doc! { "distinct": "c", "key": "a", "query": { "$nor": [among(200_000)] } },
+        doc! { "delete": "c", "deletes": [all] },
+    ] {
+        let reply = server.run(command);
+        assert_eq!(reply.get_i32("code").ok(), Some(146), "{reply}");
+    }
+    assert_eq!(memory.held(), before);
 }
 
 #[test]

@@ -287,17 +287,20 @@ fn comparison(operator: Operator, constant: &Value<'_>) -> Ranges {
 }
 
 fn from_set(set: &Set) -> Ranges {
-    let constants = set
-        .constants
-        .iter()
-        .map(|constant| equal(&constant.value()));
-    union(constants.chain(set.patterns.iter().map(from_pattern)))
-}
-
-fn union(parts: impl Iterator<Item = Ranges>) -> Ranges {
-    let mut list = Vec::new();
+    let mut list = Vec::with_capacity(set.constants.len());
     let mut is_exact = true;
-    for part in parts {
+    for constant in &set.constants {
+        match constant.value() {
+            value @ (Value::Array(_) | Value::Null) => {
+                let part = equal(&value);
+                list.extend(part.list);
+                is_exact &= part.is_exact;
+            }
+            // A million of these need no list each.
+            value => list.push(Range::point(&value)),
+        }
+    }
+    for part in set.patterns.iter().map(from_pattern) {
         list.extend(part.list);
         is_exact &= part.is_exact;
     }

@@ -123,10 +123,13 @@ fn set(operator: &str, element: &Element<'_>) -> Result<Set> {
             }
         }
     }
-    set.constants
-        .sort_by(|left, right| compare_values(&left.value(), &right.value()));
-    set.constants
-        .dedup_by(|left, right| compare_values(&left.value(), &right.value()).is_eq());
+    let order = |left: &Constant, right: &Constant| compare_values(&left.value(), &right.value());
+    // Long lists mostly come in order, as ids do from another query.
+    if !(set.constants).is_sorted_by(|left, right| order(left, right).is_lt()) {
+        set.constants.sort_by(order);
+        set.constants
+            .dedup_by(|left, right| order(left, right).is_eq());
+    }
     Ok(set)
 }
 
