@@ -4,6 +4,7 @@ mod at_once;
 mod backlog;
 mod client;
 mod concurrency;
+mod loss;
 mod processor;
 mod queue;
 mod refusal;

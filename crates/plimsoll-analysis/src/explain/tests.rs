@@ -7,6 +7,7 @@ mod concurrency;
 mod contradictions;
 mod guarded;
 mod neighbours;
+mod refusals;
 mod several;
 
 use std::collections::BTreeMap;

@@ -6,6 +6,7 @@ use plimsoll_core::statistics::{carrying_share, median, ratio};
 use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{Cause, Signal};
 
+use super::loss::{Model, in_service, lost_by};
 use crate::explain::case::{Case, Tier};
 use crate::explain::finding::Finding;
 use crate::explain::saturation::Sign;
@@ -47,7 +48,7 @@ pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
     if !at_once || !still_fast || busy {
         return None;
     }
-    let model = refused_by(case, &shedding);
+    let model = lost_by(case, &shedding, &[Outcome::Shed]);
     let by_number = matches!(model, Some(Model::Number { .. }));
     let cause = if by_number {
         Cause::Concurrency
@@ -55,6 +56,7 @@ pub(super) fn rule(case: &Case, tier: &Tier) -> Option<Finding> {
         Cause::Rule
     };
     let mut finding = Finding::new(cause, tier);
+    finding.unsure = matches!(model, None | Some(Model::Either));
     finding.signal(
         Signal::Refusals,
         format!(
@@ -99,7 +101,14 @@ fn passes(shedding: &[&Level], model: Option<Model>, finding: &mut Finding) -> O
             finding.signal(Signal::Refusals, text);
             return Some(false);
         }
-        Some(Model::Rate) | None => {}
+        None => {
+            let text = format!(
+                "{per_s}/s pass; too few loads were compared to tell a rate from a limit on requests served at once"
+            );
+            finding.signal(Signal::Refusals, text);
+            return Some(false);
+        }
+        Some(Model::Rate) => {}
     }
     let steady = passed
         .iter()
@@ -110,78 +119,6 @@ fn passes(shedding: &[&Level], model: Option<Model>, finding: &mut Finding) -> O
         finding.ceiling = Some(middle);
     }
     Some(true)
-}
-
-/// What the refusals depend on.
-enum Model {
-    /// On what passes per second.
-    Rate,
-    /// On how many are in service.
-    Number {
-        count: u32,
-        shares: String,
-    },
-    Either,
-}
-
-/// How far a share of refusals may be from a formula, on average.
-const MODEL_FITS: f64 = 0.04;
-/// Attempts of a level whose share of refusals is compared.
-const MODEL_ATTEMPTS: u64 = 200;
-
-/// A rule of r per second refuses 1 − r ÷ λ. A number of N at once refuses by Erlang's loss formula B(N, λ·S) (Erlang 1917),
-/// below the rate that it carries too: 15 % at three quarters of what 8 carry, where the rule refuses nothing. `None` where too
-/// few levels tell them apart.
-fn refused_by(case: &Case, shedding: &[&Level]) -> Option<Model> {
-    let time = case.base_service().filter(|time| *time > 0.0)?;
-    let rate = median(shedding.iter().map(|level| level.served).collect())?;
-    let in_service = shedding.iter().filter_map(|level| in_service(level));
-    // All of them are taken at once only far beyond: it is that many at least.
-    let least = in_service.fold(1.0, f64::max);
-    let by_rate = |offered: f64| (1.0 - rate / offered).max(0.0);
-    let refusals = case.levels.iter().filter(|level| level.closed.is_none());
-    let compared: Vec<(f64, f64)> = refusals
-        .filter(|level| level.tally.attempts() >= MODEL_ATTEMPTS)
-        .map(|level| (level.offered, level.share(&[Outcome::Shed])))
-        // Well below, every model says none.
-        .filter(|(offered, _)| *offered >= 0.5 * rate)
-        .collect();
-    if compared.len() < 2 {
-        return None;
-    }
-    let error = |model: &dyn Fn(f64) -> f64| {
-        let each = compared
-            .iter()
-            .map(|(offered, refused)| (model(*offered) - refused).abs());
-        each.sum::<f64>() / compared.len() as f64
-    };
-    let of_count = |count: u32| error(&|offered| erlang_b(count, offered * time));
-    let counts = (least.round() as u32).max(1)..=(1.4 * least + 2.0) as u32;
-    let count = counts.min_by(|a, b| of_count(*a).total_cmp(&of_count(*b)))?;
-    let by_number = |offered: f64| erlang_b(count, offered * time);
-    let (of_rate, of_number) = (error(&by_rate), of_count(count));
-    if of_number <= MODEL_FITS && 2.0 * of_number < of_rate {
-        let listed = |of: &dyn Fn(&(f64, f64)) -> String| {
-            let each: Vec<String> = compared.iter().take(4).map(of).collect();
-            each.join(", ")
-        };
-        let shares = format!(
-            "refused {} at {}/s; Erlang's formula for {count} at once says {}",
-            listed(&|(_, refused)| percent(*refused)),
-            listed(&|(offered, _)| three_digits(*offered)),
-            listed(&|(offered, _)| percent(by_number(*offered)))
-        );
-        return Some(Model::Number { count, shares });
-    }
-    let is_rate = of_rate <= MODEL_FITS && 2.0 * of_rate < of_number;
-    Some(if is_rate { Model::Rate } else { Model::Either })
-}
-
-/// The share that finds all of `servers` taken when `load` erlangs are offered: B(0) = 1, B(n) = a·B(n − 1) ÷ (n + a·B(n − 1)).
-fn erlang_b(servers: u32, load: f64) -> f64 {
-    (1..=servers).fold(1.0, |before, n| {
-        load * before / (f64::from(n) + load * before)
-    })
 }
 
 pub(super) fn idle_line(facts: &TierFacts) -> String {
@@ -295,11 +232,6 @@ fn kinds(level: &Level) -> String {
         .map(|outcome| format!("{} {}", outcome.name(), level.tally.class(*outcome).count))
         .collect();
     named.join(", ")
-}
-
-/// Requests in service, by Little's law N = X·S of the answered.
-fn in_service(level: &Level) -> Option<f64> {
-    Some(level.served * level.served_service()?.as_secs_f64())
 }
 
 /// As many are in service where the first attempts end without an answer as the experiment says that the tier's slots carry.
@@ -443,17 +375,4 @@ fn queues_at_a_thread(case: &Case) -> bool {
         .iter()
         .filter_map(|tier| tier.high.thread.as_ref());
     threads.any(|thread| thread.demand() >= BUSY)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::erlang_b;
-
-    #[test]
-    fn erlangs_formula() {
-        // 8 at once of 40 ms at 150/s: 6 erlangs, 12.2 %; one of them at half load: a third.
-        assert!((erlang_b(8, 6.0) - 0.1219).abs() < 1e-4);
-        assert!((erlang_b(1, 0.5) - 1.0 / 3.0).abs() < 1e-12);
-        assert!((erlang_b(3, 0.0)).abs() < 1e-12);
-    }
 }

@@ -213,7 +213,7 @@ fn a_limit_on_requests_at_once_that_refuses_is_no_rate_rule() {
     is(&record, Cause::Concurrency, Confidence::Supported);
 }
 
-fn erlang(servers: u32, load: f64) -> f64 {
+pub(super) fn erlang(servers: u32, load: f64) -> f64 {
     (1..=servers).fold(1.0, |b, n| load * b / (f64::from(n) + load * b))
 }
 
