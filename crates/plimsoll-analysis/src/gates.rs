@@ -12,6 +12,7 @@ mod quality;
 mod stores;
 
 pub(crate) use flow::residence_and_in_flight;
+pub(crate) use limits::{most_open, room};
 
 use plimsoll_core::Tally;
 use plimsoll_core::record::{Observation, Record, Seen};

@@ -10,7 +10,7 @@ use plimsoll_core::units::{is_alike, three_digits};
 use plimsoll_core::verdict::SearchResult;
 
 use super::saturation::Saturation;
-use crate::facts::client::{ClientPool, client_pool};
+use crate::facts::client::{ClientPool, client_pool, filled_room};
 use crate::facts::gauges::{Gauges, gauges};
 use crate::facts::level::{Level, WindowFacts};
 use crate::facts::tick::{ThreadFacts, Tick, TierFacts, TierTick, tier_facts};
@@ -97,6 +97,8 @@ pub(super) struct Case<'a> {
     ended: BTreeSet<&'a str>,
     /// How the pool of a workload's client was used.
     pub(super) client: Option<ClientPool>,
+    /// What the generator has room for at once, where that was filled.
+    pub(super) client_room: Option<f64>,
     /// The tier that the load goes to first.
     pub(super) tiers: Vec<Tier>,
     pub(super) host_high: HostFacts,
@@ -149,6 +151,7 @@ impl<'a> Case<'a> {
             levels,
             ticks,
             client: client_pool(record, &given_way),
+            client_room: filled_room(record, &given_way),
             setup: record.header.lab.as_ref().map_or(&[], |lab| &lab.tiers),
             saturation,
             found,

@@ -20,14 +20,12 @@ const TIME_WAIT_SECONDS: f64 = 60.0;
 /// Gate 10: Limits on the path that are known, against the most that was in flight.
 pub(super) fn path(case: Case<'_>) -> Gate {
     let test = &case.record.header.test;
-    let streams = test.streams();
-    let is_workload = test.workload().is_some();
-    let (what, compared) = if is_workload {
+    let (what, compared) = if test.workload().is_some() {
         (
             "connections",
             "commands on the wire against the connections of all pools",
         )
-    } else if streams.is_some() {
+    } else if test.streams().is_some() {
         ("streams", "streams open against the generator's limit")
     } else {
         (
@@ -35,13 +33,7 @@ pub(super) fn path(case: Case<'_>) -> Gate {
             "connections open against the generator's limit",
         )
     };
-    let most_open = |w: &Window| match streams {
-        Some(_) => w.wire_max,
-        // Pools are filled before the load.
-        None if is_workload => w.wire_max,
-        None => u64::from(w.health.connections_open),
-    };
-    let open = case.windows().map(most_open).max().unwrap_or(0);
+    let open = most_open(test, case.windows());
     let limit = room(test);
     let open_model = case
         .load()
@@ -84,8 +76,22 @@ pub(super) fn path(case: Case<'_>) -> Gate {
     with_note(result, notes.join("; "))
 }
 
+/// How much of the generator's room was taken at most.
+pub(crate) fn most_open<'a>(test: &Test, windows: impl Iterator<Item = &'a Window>) -> u64 {
+    // Pools are filled before the load.
+    let on_wire = test.streams().is_some() || test.workload().is_some();
+    let of_window = |window: &Window| {
+        if on_wire {
+            window.wire_max
+        } else {
+            u64::from(window.health.connections_open)
+        }
+    };
+    windows.map(of_window).max().unwrap_or(0)
+}
+
 /// Requests or commands that the generator's connections carry at once; none where each carries any number.
-fn room(test: &Test) -> Option<u64> {
+pub(crate) fn room(test: &Test) -> Option<u64> {
     let Some(workload) = test.workload() else {
         return Some(test.in_flight_max().get().into());
     };

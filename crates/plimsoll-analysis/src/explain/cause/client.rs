@@ -1,9 +1,10 @@
-//! The client's own pool of connections: operations that wait inside of it while the store has nothing to do.
+//! The client's own connections: what waits inside of it for one, while the service has nothing to do or may take more.
 
 use plimsoll_core::statistics::ratio;
 use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{Cause, Signal};
 
+use super::at_once::AtOnce;
 use super::refusal::idle_line;
 use crate::explain::case::{Case, Tier};
 use crate::explain::finding::Finding;
@@ -15,6 +16,27 @@ pub(in crate::explain) const CLIENT: &str = "the client";
 const SHORT: f64 = 0.5;
 /// Operations that wait for a connection, at least; fewer are between two commands.
 const WAITING: f64 = 4.0;
+
+/// So far the number served at once may be from the generator's own room to be that.
+const NEAR_ROOM: f64 = 0.2;
+
+/// As many are served at once as the generator has room for, and that was filled: they wait for it, and nobody knows how many
+/// more the service takes. A suspicion, as a service may take just as many.
+pub(super) fn room(case: &Case, entry: &Tier, at_once: AtOnce) -> Option<Finding> {
+    let room = case.client_room?;
+    if (ratio(at_once.count, room) - 1.0).abs() > NEAR_ROOM {
+        return None;
+    }
+    let mut finding = Finding::new(Cause::Concurrency, entry);
+    (finding.tier, finding.process) = (Some(CLIENT.to_owned()), None);
+    finding.unsure = true;
+    let text = format!(
+        "{} are served at once, and the generator itself sends {room:.0} at most: requests wait for its connections, and the service may take more; allow more with -c",
+        three_digits(at_once.count)
+    );
+    finding.signal(Signal::Connections, text);
+    Some(finding)
+}
 
 /// Most of the pool's connections are gone, operations wait for one, and the store neither refuses any nor is busy: what
 /// fails fails in the client. Seen with a driver that closes the connection of what its caller gives up, and opens two at a

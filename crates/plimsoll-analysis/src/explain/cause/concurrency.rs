@@ -9,6 +9,7 @@ use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Cause, Signal};
 
 use super::at_once::{AtOnce, at_once};
+use super::client;
 use super::queue::{Counted, all_of, queue};
 use super::refusal::idle_line;
 use super::waiting::{busy_behind, outgoing_growth};
@@ -49,7 +50,11 @@ pub(super) fn at_a_time(case: &Case, entry: &Tier) -> Option<Finding> {
     if holder.high.state(ThreadState::Disk) >= ON_DISK || busy_behind(case, holder) {
         return None;
     }
-    let mut found = match at_once(case) {
+    let at_once = at_once(case);
+    if let Some(of_client) = at_once.and_then(|at_once| client::room(case, entry, at_once)) {
+        return Some(of_client);
+    }
+    let mut found = match at_once {
         Some(at_once) => at_once_in(case, holder, at_once),
         None => by_threads(case, holder)?,
     };

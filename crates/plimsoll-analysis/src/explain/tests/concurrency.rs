@@ -1,6 +1,7 @@
 //! Services that serve only so many at a time while every processor is idle.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
@@ -34,6 +35,32 @@ fn eight_at_a_time_and_their_twin() {
             .any(|a| a.action.contains("serve more at once"))
     );
     twin_is_not_reached(&workers(8));
+}
+
+/// The record as one of a generator with so many connections, all of them open.
+pub(super) fn over_connections(mut record: Record, count: u32) -> Record {
+    record.header.test.generator.connections_max = NonZeroU32::new(count).unwrap();
+    for window in &mut record.windows {
+        window.health.connections_open = count;
+    }
+    record
+}
+
+/// `run --ramp 4/s..60/s -c 2` on a service without a limit stands still at what two connections carry.
+#[test]
+fn the_generators_own_connections_are_not_the_services_limit() {
+    let record = over_connections(sick(&workers(8)), 8);
+    let limit = is(&record, Cause::Concurrency, Confidence::Suspected).limit;
+    assert_eq!(limit.tier.as_deref(), Some("the client"), "{limit:#?}");
+    assert!(limit.evidence[0].text.contains("-c"), "{limit:#?}");
+    // One at a time is its one connection, and no lock of the service.
+    let record = over_connections(sick(&workers(1)), 1);
+    let limit = is(&record, Cause::Concurrency, Confidence::Suspected).limit;
+    assert_eq!(limit.tier.as_deref(), Some("the client"), "{limit:#?}");
+    // Eight at once of 64 connections is the service.
+    let record = over_connections(sick(&workers(8)), 64);
+    let limit = is(&record, Cause::Concurrency, Confidence::Supported).limit;
+    assert_eq!(limit.tier.as_deref(), Some("target"));
 }
 
 #[test]

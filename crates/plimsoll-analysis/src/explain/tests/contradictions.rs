@@ -8,9 +8,12 @@ use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::{
     CgroupSample, HostSample, Line, ListenerSample, Observation, Record, Seen, ThreadState,
 };
-use plimsoll_core::verdict::{Bounds, Cause, GateState, SearchResult, Signal};
+use plimsoll_core::verdict::{
+    Bounds, Cause, Confidence, Gate, GateId, GateState, Limit, SearchResult, Signal,
+};
 
 use super::build::{Service, ThreadLoad, search};
+use super::concurrency::over_connections;
 use super::{explained, idle, pinned, service, sick};
 use crate::explain::{Explanation, explain};
 use crate::gates;
@@ -52,8 +55,9 @@ fn contradictions(record: &Record, explanation: &Explanation) -> Vec<String> {
         .flat_map(|level| gates::evaluate(record, level))
         .filter(|gate| matches!(gate.state, GateState::Fail | GateState::Warning))
         .collect();
-    let mut found = Vec::new();
     let limit = &explanation.limit;
+    let mut found = Vec::new();
+    found.extend(limit_of_generator(record, limit, &gates));
     for line in &limit.ruled_out {
         let (subject, _) = line.split_once(':').unwrap();
         let Some((_, words, signals)) = NAMED.iter().find(|(name, ..)| subject.starts_with(name))
@@ -79,6 +83,31 @@ fn contradictions(record: &Record, explanation: &Explanation) -> Vec<String> {
         }
     }
     found
+}
+
+/// A number at once that is sure to be the service's, where gate 10 says that the generator let no more through.
+fn limit_of_generator(record: &Record, limit: &Limit, gates: &[Gate]) -> Option<String> {
+    let is_number = matches!(limit.cause, Cause::Concurrency | Cause::Lock);
+    let is_sure = limit.confidence >= Confidence::Supported;
+    let mut path = gates.iter().filter(|gate| gate.id == GateId::Path);
+    let full = path.find(|gate| gate.note.contains("of the generator's"))?;
+    let mut texts = limit.evidence.iter().map(|line| line.text.as_str());
+    let (_, at_once) = texts.find_map(|text| text.split_once("without load: "))?;
+    let count: f64 = at_once.split(' ').next()?.parse().ok()?;
+    let room = f64::from(record.header.test.in_flight_max().get());
+    let same = (count / room - 1.0).abs() <= 0.2;
+    (is_number && is_sure && same).then(|| format!("{at_once}, and gate 10: {}", full.note))
+}
+
+#[test]
+fn a_number_at_once_that_is_the_generators_own_is_not_the_services() {
+    for connections in [1, 2, 8, 16, 64] {
+        let mut eight = service(idle);
+        eight.base = Nanos::from_millis(20);
+        let record = over_connections(sick(&eight), connections);
+        let found = contradictions(&record, &explained(&record));
+        assert!(found.is_empty(), "{found:#?}");
+    }
 }
 
 const THREADS: [fn(f64) -> Vec<ThreadLoad>; 4] = [
