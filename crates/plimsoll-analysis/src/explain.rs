@@ -37,7 +37,7 @@ use case::Case;
 pub use confirm::{Knob, knobs};
 pub(crate) use confirm::{confirm, lifted};
 pub use predict::{PlannedTier, Predicted, capacity, predict};
-use saturation::{Saturation, Sign, saturation};
+use saturation::{Saturation, Sign, late_beyond, saturation};
 
 /// What gives way first, what next, how full everything is, and what to change.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +56,9 @@ pub fn explain(record: &Record, found: &SearchResult) -> Explanation {
     let (saturated, held) = saturation(&levels);
     let Some(saturated) = saturated else {
         let named = not_reached(&levels, held);
-        return without_saturation(record, &levels, &ticks, found, held, named);
+        // What was answered too late was carried all the same.
+        let carried = late_beyond(&levels, held).map_or(held, |late| late.served);
+        return without_saturation(record, &levels, &ticks, found, carried, named);
     };
     let case = Case::new(record, &levels, &ticks, &saturated, found);
     let findings = cause::findings(&case);
@@ -91,6 +93,18 @@ pub fn script_faults(record: &Record, verdict: &Verdict) -> Vec<ScriptFault> {
 fn not_reached(levels: &[Level], held: f64) -> (Cause, String) {
     if levels.is_empty() {
         (Cause::NotReached, "no level was measured".to_owned())
+    } else if let Some(late) = late_beyond(levels, held) {
+        let before = if held > 0.0 {
+            format!("held up to {}/s", three_digits(held))
+        } else {
+            "no load was held".to_owned()
+        };
+        let text = format!(
+            "{before}; {}/s were answered, but later than the objective allows; find, or a run at other loads, tells \
+             whether that depends on the load",
+            three_digits(late.offered)
+        );
+        (Cause::Unknown, text)
     } else if held > 0.0 {
         let held = three_digits(held);
         let text = format!("held up to {held}/s; no level beyond it gave way");

@@ -43,7 +43,7 @@ pub(super) struct Saturation {
     pub(super) peak: f64,
 }
 
-/// `None` when the limit was not reached. The second value is the highest clean rate.
+/// `None` when the limit was not reached. The second value is the highest rate that was held.
 pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
     let clean_rate = levels
         .iter()
@@ -113,13 +113,37 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
     } else {
         None
     };
-    let in_time = |level: &&Level| !(open.is_empty() && level.late);
+    (found, held(levels))
+}
+
+/// The highest rate that was held: of arrivals, or where there are none of what closed loops were served.
+fn held(levels: &[Level]) -> f64 {
+    let has_open = levels.iter().any(|level| level.closed.is_none());
+    // What a search took for passing spells it let pass.
+    let in_time = |level: &Level| !level.late || (has_open && level.state == LevelState::Pass);
     let held = levels
         .iter()
-        .filter(|level| is_clean(level))
-        .filter(in_time);
-    let held = held.map(|level| level.served).fold(clean_rate, f64::max);
-    (found, if open.is_empty() { held } else { clean_rate })
+        .filter(|level| level.closed.is_none() == has_open && is_clean(level) && in_time(level));
+    let rates = held.map(|level| {
+        if has_open {
+            level.offered
+        } else {
+            level.served
+        }
+    });
+    rates.fold(0.0, f64::max)
+}
+
+/// The highest rate above all that was held that was answered as it came, but too late. Nobody judged it, and there are too few
+/// of them to say that the system gave way.
+pub(super) fn late_beyond(levels: &[Level], held: f64) -> Option<&Level> {
+    let is_late = |level: &&Level| {
+        let is_open = level.closed.is_none();
+        is_open && level.late && level.state == LevelState::Observed && is_clean(level)
+    };
+    let beyond = levels.iter().filter(|level| level.offered > held);
+    let late = beyond.filter(is_late);
+    late.max_by(|a, b| a.offered.total_cmp(&b.offered))
 }
 
 /// Levels that a search did not decide, or let pass as it took what was late for passing spells, whose own attempts break the

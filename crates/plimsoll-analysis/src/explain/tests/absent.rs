@@ -149,6 +149,36 @@ fn an_objective_that_is_broken_without_load_names_no_limit() {
     assert_ne!(explained(&record).limit.cause, Cause::NotReached);
 }
 
+/// `run -q 100 --slo p99<250ms` on a service that takes 300 ms: it kept up, and held nothing.
+#[test]
+fn a_rate_that_was_answered_too_late_was_not_held() {
+    let slow = Service {
+        base: Nanos::from_millis(300),
+        ..service(idle)
+    };
+    let run = |service: &Service, shares: &[f64]| {
+        let mut record = search(service, shares, false);
+        record.level_results.clear();
+        record
+    };
+    let says = |record: &Record| {
+        let limit = explained(record).limit;
+        assert_eq!(limit.cause, Cause::Unknown, "{limit:#?}");
+        limit.evidence[0].text.clone()
+    };
+    let text = says(&run(&slow, &[0.25]));
+    let told = "no load was held; 100/s were answered, but later than the objective allows";
+    assert!(text.starts_with(told), "{text}");
+    // Half of it was in time.
+    let mut record = run(&slow, &[0.125, 0.25]);
+    let quick = run(&service(idle), &[0.125]);
+    record.windows.retain(|window| window.level == 2);
+    record.windows.extend(quick.windows);
+    let text = says(&record);
+    let told = "held up to 50.0/s; 100/s were answered, but later than";
+    assert!(text.starts_with(told), "{text}");
+}
+
 /// A part of the attempts at each share of the capacity fails at once.
 fn failing(service: &Service, part: fn(f64) -> f64) -> Record {
     let quick = Service {
