@@ -3,6 +3,7 @@
 mod at_once;
 mod backlog;
 mod client;
+mod closing;
 mod concurrency;
 mod loss;
 mod processor;

@@ -88,7 +88,7 @@ pub(super) fn lines(case: &Case, findings: &[&Finding]) -> Vec<String> {
         storage(case, &entry, &mut lines);
     }
     lines.extend(slots(case, &entry));
-    lines.extend(rule(case));
+    lines.extend(rule(case, findings));
     lines.extend(network(case));
     lines.extend(own_time(&entry));
     let mut texts: Vec<String> = lines
@@ -212,7 +212,12 @@ fn slots(case: &Case, tier: &Tier) -> Option<Line> {
     })
 }
 
-fn rule(case: &Case) -> Option<Line> {
+/// A rule may close connections instead of answering: only slots that are sure explain what had no answer.
+fn rule(case: &Case, findings: &[&Finding]) -> Option<Line> {
+    let is_slots = |finding: &&Finding| finding.cause == Cause::ConnectionSlots && !finding.unsure;
+    if worst(case, &NO_ANSWER) >= HARDLY_ANY && !findings.iter().any(is_slots) {
+        return None;
+    }
     let shed = worst(case, &[Outcome::Shed]);
     let text = if shed == 0.0 {
         "rate rule: no 429 or 503".to_owned()

@@ -10,7 +10,10 @@ use crate::facts::level::Level;
 /// What the losses depend on.
 pub(super) enum Model {
     /// On what passes per second.
-    Rate,
+    Rate {
+        /// How far the best number at once is off, on average.
+        number_off: f64,
+    },
     /// On how many are in service.
     Number {
         count: u32,
@@ -20,7 +23,7 @@ pub(super) enum Model {
 }
 
 /// How far a share of losses may be from a formula, on average.
-const MODEL_FITS: f64 = 0.04;
+pub(super) const MODEL_FITS: f64 = 0.04;
 /// Attempts at a rate whose share of losses is compared.
 const MODEL_ATTEMPTS: u64 = 200;
 /// Levels of fewer attempts are of one rate up to this far apart: 60 Poisson arrivals are 13 % off by chance.
@@ -67,7 +70,10 @@ pub(super) fn lost_by(case: &Case, losing: &[&Level], outcomes: &[Outcome]) -> O
         return Some(Model::Number { count, shares });
     }
     let is_rate = of_rate <= MODEL_FITS && 2.0 * of_rate < of_number;
-    Some(if is_rate { Model::Rate } else { Model::Either })
+    let rate = Model::Rate {
+        number_off: of_number,
+    };
+    Some(if is_rate { rate } else { Model::Either })
 }
 
 /// What was offered per second and which share of it was lost. Slow services are asked so little that no level has enough

@@ -6,6 +6,7 @@ use plimsoll_core::statistics::{carrying_share, median, ratio};
 use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{Cause, Signal};
 
+use super::closing;
 use super::loss::{Model, in_service, lost_by};
 use crate::explain::case::{Case, Tier};
 use crate::explain::finding::Finding;
@@ -108,7 +109,7 @@ fn passes(shedding: &[&Level], model: Option<Model>, finding: &mut Finding) -> O
             finding.signal(Signal::Refusals, text);
             return Some(false);
         }
-        Some(Model::Rate) => {}
+        Some(Model::Rate { .. }) => {}
     }
     let steady = passed
         .iter()
@@ -185,7 +186,7 @@ pub(super) fn slots(case: &Case, tier: &Tier) -> Option<Finding> {
     }
     still_fast(case, worst, &mut finding);
     accepting(case, tier, &mut finding);
-    Some(finding)
+    closing::or_rule(case, tier, finding)
 }
 
 /// What the kernel says of a tier that accepts no more connections.

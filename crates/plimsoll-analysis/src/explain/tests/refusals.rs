@@ -3,7 +3,7 @@
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::Record;
 use plimsoll_core::step::StepLoad;
-use plimsoll_core::verdict::{Cause, Confidence};
+use plimsoll_core::verdict::{Cause, Confidence, Limit};
 use plimsoll_core::{Nanos, Tally};
 
 use super::build::{OkTime, Service, search};
@@ -86,4 +86,43 @@ fn a_slow_limit_on_requests_at_once_is_not_called_a_rule_for_lack_of_attempts() 
     // As often as a search comes back to them, they are enough together.
     let often = losing(&slow, &once.repeat(13), lost);
     is(&often, Cause::Concurrency, Confidence::Supported);
+}
+
+/// nginx's `return 444` beyond 20/s, and a service of 20 ms: 0.4 requests in service take no slots.
+#[test]
+fn a_rate_rule_that_closes_connections_is_no_lack_of_slots() {
+    let mut service = places(0.4, Nanos::from_millis(20));
+    (service.excess, service.excess_time) = (Outcome::Eof, Nanos::from_millis(1));
+    let lost = |rate: f64| (1.0 - 20.0 / rate).max(0.0);
+    let rates = [5.0, 10.0, 20.0, 30.0, 40.0, 60.0, 80.0];
+    // Eight seconds of the lower rates are too few attempts by themselves.
+    let often = rates.repeat(3);
+    let limit = is(
+        &losing(&service, &often, lost),
+        Cause::Rule,
+        Confidence::Suspected,
+    )
+    .limit;
+    let shown = format!("{:?}", limit.evidence);
+    assert!(shown.contains("with 0.4"), "{shown}");
+    let rules_out = |limit: &Limit, what: &str| limit.ruled_out.iter().any(|l| l.starts_with(what));
+    assert!(!rules_out(&limit, "rate rule"), "{limit:#?}");
+    // Too few attempts at any rate to tell: neither is named, and none ruled out.
+    let few = losing(&service, &[2.5, 5.0, 21.0, 22.0], |rate| {
+        if rate > 20.0 { 0.1 } else { 0.0 }
+    });
+    let limit = explained(&few).limit;
+    assert_eq!(limit.cause, Cause::Unknown, "{limit:#?}");
+    assert!(!rules_out(&limit, "rate rule"), "{limit:#?}");
+    assert!(!rules_out(&limit, "connection slots"), "{limit:#?}");
+    // Eight places of 100 ms lose other shares.
+    let mut eight = places(8.0, Nanos::from_millis(100));
+    (eight.excess, eight.excess_time) = (Outcome::Eof, Nanos::from_millis(1));
+    let rates = [10.0, 20.0, 40.0, 60.0, 90.0, 120.0, 160.0];
+    let record = losing(&eight, &rates, |rate| erlang(8, rate * 0.1));
+    is(&record, Cause::ConnectionSlots, Confidence::Supported);
+    // A rule of 80/s with some in service is told from places, too.
+    eight.base = Nanos::from_millis(30);
+    let record = losing(&eight, &rates, |rate| (1.0 - 80.0 / rate).max(0.0));
+    is(&record, Cause::Rule, Confidence::Suspected);
 }
