@@ -6,13 +6,25 @@ use plimsoll_core::statistics::ratio;
 use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{Cause, Confidence, Evidence, Limit, Signal};
 
-use super::saturation::peak;
+use super::saturation::{keeps_up, peak};
 use crate::facts::level::{FAILING, Level, NO_ANSWER, levels};
 
 /// A predicted rate that is met within this share confirms the cause (D.3 step 6).
 const RATE_WITHIN: f64 = 0.15;
 /// Lifting a limit that ends requests must leave at most this share of the failures that it caused.
 const FAILURES_LEFT: f64 = 0.01;
+/// Two variants are asked the same where the most that was offered differs by no more; Poisson arrivals are never quite the same.
+const AS_MUCH: f64 = 0.95;
+/// How attempts end that a service was too slow for.
+const TOO_SLOW: [Outcome; 7] = [
+    Outcome::Timeout,
+    Outcome::Http5xx,
+    Outcome::Shed,
+    Outcome::Eof,
+    Outcome::Reset,
+    Outcome::Refused,
+    Outcome::ConnectTimeout,
+];
 
 /// What of a tier an experiment can move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +78,11 @@ impl Knob {
             Self::Instances => "instances",
             Self::Stub => "stubbed",
         }
+    }
+
+    /// It gives a tier more processors.
+    const fn is_power(self) -> bool {
+        matches!(self, Self::Cpu | Self::Instances)
     }
 
     /// Its value in a tier's setup; of `count` instances.
@@ -182,19 +199,24 @@ pub(crate) fn lifted(before: &Record, after: &Record) -> Option<Limit> {
     let cause = match moved.knob {
         Knob::Slots | Knob::Connections => Cause::ConnectionSlots,
         Knob::Pool => Cause::Pool,
-        Knob::Cpu | Knob::Instances | Knob::Stub => return None,
+        Knob::Cpu => Cause::CpuQuota,
+        // Another instance brings slots, a pool and processors alike: nobody can tell which of them it was.
+        Knob::Instances | Knob::Stub => return None,
     };
     if moved.to <= moved.from {
         return None;
     }
-    let kinds = failures_of(cause);
-    let failed = [before, after].map(|record| share(&levels(record), kinds));
-    if failed[0] < FAILING {
-        return None;
-    }
-    let (follows, _) = by_failures(failed[0], failed[1]);
+    let (before, after) = (levels(before), levels(after));
+    let is_gone = if moved.knob.is_power() {
+        answers_all(&before, &after).is_some()
+    } else {
+        let kinds = failures_of(cause);
+        let failed = share(&before, kinds);
+        let (follows, _) = by_failures(failed, share(&after, kinds));
+        failed >= FAILING && follows == Follows::AsPredicted
+    };
     let named = was.tiers.iter().find(|tier| tier.tier == moved.tier)?;
-    (follows == Follows::AsPredicted).then(|| Limit {
+    is_gone.then(|| Limit {
         cause,
         tier: Some(named.name.clone()),
         process: None,
@@ -226,12 +248,19 @@ enum Follows {
 /// Did the system follow, and in what words?
 fn judged(cause: Cause, moved: &Moved, before: &Record, after: &Record) -> (Follows, String) {
     let (was, is) = (levels(before), levels(after));
-    let kinds = failures_of(cause);
+    let kinds = if moved.knob.is_power() {
+        &TOO_SLOW
+    } else {
+        failures_of(cause)
+    };
     let (failed_before, failed_after) = (share(&was, kinds), share(&is, kinds));
     let next = predicted(peak(&was), moved, before);
     let by_rate = by_rate(peak(&was), peak(&is), moved, next);
     if failed_before < FAILING || moved.to <= moved.from {
         return by_rate;
+    }
+    if moved.knob.is_power() {
+        return answers_all(&was, &is).unwrap_or(by_rate);
     }
     match (by_failures(failed_before, failed_after), by_rate) {
         // Waits for a pool end also where a larger one waits for the next limit: more is carried, and that is all that
@@ -244,6 +273,21 @@ fn judged(cause: Cause, moved: &Moved, before: &Record, after: &Record) -> (Foll
         }
         (by_failures, _) => by_failures,
     }
+}
+
+/// What a tier was too slow for is gone with more processors, and all that was asked is answered: then the offered load ends the
+/// rise, and how much more they carry is not known.
+fn answers_all(was: &[Level], is: &[Level]) -> Option<(Follows, String)> {
+    let most = |levels: &[Level]| levels.iter().map(|level| level.offered).fold(0.0, f64::max);
+    let is_asked = most(is) > 0.0 && most(is) >= AS_MUCH * most(was);
+    let failed = share(was, &TOO_SLOW);
+    let (follows, failures) = by_failures(failed, share(is, &TOO_SLOW));
+    let is_gone = failed >= FAILING && follows == Follows::AsPredicted;
+    (is_gone && is_asked && is.iter().all(keeps_up)).then(|| {
+        let offered = three_digits(most(is));
+        let text = format!("{failures}; all of the {offered}/s offered were answered");
+        (follows, text)
+    })
 }
 
 fn by_failures(before: f64, after: f64) -> (Follows, String) {

@@ -376,17 +376,22 @@ fn a_next_limit_that_is_near_proves_nothing() {
 /// The limit of the first, whose own run says `own`, in an experiment whose other variants lift the slots and then answer so
 /// many.
 fn judged_beside(own: Cause, answered: &[u64]) -> Limit {
-    let mut few = record("few", None, &[], tier(64.0, 0.5), 700, Outcome::Eof);
-    few.verdict = Some(Verdict {
-        valid: true,
-        limit: Some(limit(own)),
-        ..summary::of_run(&few)
-    });
+    let few = record("few", None, &[], tier(64.0, 0.5), 700, Outcome::Eof);
     let lifted = answered.iter().map(|ok| {
         let more = tier(1_024.0, 0.5);
         record("many", Some("few"), ONE, more, *ok, Outcome::Eof)
     });
-    let records: Vec<Record> = [few].into_iter().chain(lifted).collect();
+    judged_of(own, few, lifted.collect())
+}
+
+/// The limit of `first`, whose own run says `own`, beside the others.
+fn judged_of(own: Cause, mut first: Record, others: Vec<Record>) -> Limit {
+    first.verdict = Some(Verdict {
+        valid: true,
+        limit: Some(limit(own)),
+        ..summary::of_run(&first)
+    });
+    let records: Vec<Record> = [first].into_iter().chain(others).collect();
     let variants = records.iter().map(|record| Variant {
         name: &record.header.lab.as_ref().unwrap().variant,
         about: "",
@@ -445,4 +450,31 @@ fn of_several_variants_that_moved_a_limit_one_that_contradicts_counts() {
     assert_eq!(sure(&[]), Confidence::Supported);
     assert_eq!(sure(&[999]), Confidence::Confirmed);
     assert_eq!(sure(&[999, 980]), Confidence::Suspected);
+}
+
+/// A quarter of a core and 30 % timeouts at 1,000/s, four times as much and none: four times 700/s was predicted, and 1,000/s asked.
+#[test]
+fn a_lifted_quota_decides_although_the_offered_load_ends_the_rise() {
+    let of = |own: Cause, ok: u64| {
+        let low = record("low", None, &[], tier(64.0, 0.25), 700, Outcome::Timeout);
+        let change = &["tiers.proxy.cpu: 0.25 → 1"];
+        let more = tier(64.0, 1.0);
+        let high = record("high", Some("low"), change, more, ok, Outcome::Timeout);
+        judged_of(own, low, vec![high])
+    };
+    let found = of(Cause::ConnectionSlots, 1_000);
+    let sure = (found.cause, found.confidence);
+    assert_eq!(sure, (Cause::CpuQuota, Confidence::Confirmed), "{found:#?}");
+    let text = &found.evidence[0].text;
+    assert!(
+        text.contains("all of the 1000/s offered were answered"),
+        "{text}"
+    );
+    assert!(found.ruled_out[0].starts_with("connection slots"));
+    let found = of(Cause::CpuQuota, 1_000);
+    assert_eq!(found.confidence, Confidence::Confirmed, "{found:#?}");
+    // A fifteenth of the failures stays.
+    let found = of(Cause::ConnectionSlots, 980);
+    let sure = (found.cause, found.confidence);
+    assert_eq!(sure, (Cause::ConnectionSlots, Confidence::Supported));
 }
