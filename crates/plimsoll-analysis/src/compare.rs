@@ -41,17 +41,25 @@ pub const MARGIN_RATIO: f64 = 0.05;
 /// The same for shares of attempts where no objective gives an error budget.
 pub const SHARE_MARGIN: f64 = 0.001;
 
-/// How many figures are guarded beside the primary one, of runs that have them all: failures, goodput, the median and the
-/// objective's percentile, less the primary, which is one of them unless another is asked for. A script has its failed checks
-/// beside them.
+/// How many figures are guarded beside the primary one, of runs that have them all: failures, goodput and every percentile, less
+/// the primary, which is one of them unless another is asked for. A script has its failed checks beside them.
 pub fn guarded_most(primary: Option<Figure>, percentile: Figure) -> usize {
     let of_load = of_load(percentile);
     let is_one = primary.is_none_or(|primary| of_load.contains(&primary));
     of_load.len() - usize::from(is_one)
 }
 
+/// Every percentile that is shown: what gets ten times as slow in one of them is no equivalence of the others.
 fn of_load(percentile: Figure) -> BTreeSet<Figure> {
-    BTreeSet::from([Figure::Failures, Figure::Goodput, Figure::P50, percentile])
+    let mut figures = BTreeSet::from([Figure::Failures, Figure::Goodput, percentile]);
+    figures.extend([
+        Figure::P50,
+        Figure::P90,
+        Figure::P95,
+        Figure::P99,
+        Figure::P999,
+    ]);
+    figures
 }
 
 /// What is asked of the runs.
@@ -92,6 +100,12 @@ impl Question {
         guarded.insert(Figure::ChecksFailed);
         guarded.retain(|figure| figures.contains(figure) && Some(*figure) != primary);
         guarded.into_iter().collect()
+    }
+
+    /// The slowest attempt of a thousand scatters by more than any margin from run to run, so that nothing would be equivalent if
+    /// it had to be: unless it is the objective's, it decides only where it is plainly another.
+    fn need_not_be_alike(&self, figure: Figure) -> bool {
+        figure == Figure::P999 && figure != self.percentile
     }
 
     /// Of these variants each with every one that it is held against: [baseline, variant]. Those that are asked by name may come
@@ -158,7 +172,9 @@ pub fn compare(
     for contrast in &mut contrasts {
         contrast.because = words::because(contrast, asked.design);
     }
-    let standing = standing(&variants, &contrasts, primary, &guarded);
+    let alike = |figure: &&Figure| !asked.need_not_be_alike(**figure);
+    let alike: Vec<Figure> = guarded.iter().filter(alike).copied().collect();
+    let standing = standing(&variants, &contrasts, primary, [&guarded, &alike]);
     let is_withheld = is_withheld(&variants, &contrasts, primary);
     let named = named::contrasts(&variants, &withheld, asked);
     let metrics = named::metrics(&variants, !withheld.is_empty());
@@ -306,6 +322,15 @@ fn margin_shift(contrast: &Contrast) -> f64 {
     )
 }
 
+/// Whatever it is exactly, the difference is more than the margin.
+fn is_beyond_margin(contrast: &Contrast) -> bool {
+    let margin = margin_shift(contrast);
+    let shift = |value| inward(contrast.scale, value);
+    contrast
+        .interval
+        .is_some_and(|all| shift(all.lower) >= margin || shift(all.upper) <= -margin)
+}
+
 /// Equivalence first: a difference that is certain and smaller than the margin is none that counts.
 /// It is not corrected, because calling more things equal takes nothing away from the others.
 fn judge(contrast: &Contrast, design: Design) -> Standing {
@@ -361,23 +386,26 @@ fn plan_ahead(contrast: &mut Contrast, variants: &[Variant], asked: &Question) {
     }
 }
 
-/// Of the others against the first. Worse in the primary or in a guarded figure is worse; equivalent is equivalent in all of
-/// them: a doubled response time at equal goodput is no equivalence, nor is one that could not be compared.
+/// Of the others against the first. Worse in the primary or in a guarded figure is worse; equivalent is equivalent in all that
+/// have to be `alike`, and in none of the others plainly different: a doubled response time at equal goodput is no equivalence,
+/// nor is one that could not be compared.
 fn standing(
     variants: &[Variant],
     contrasts: &[Contrast],
     primary: Option<Figure>,
-    guarded: &[Figure],
+    [guarded, alike]: [&[Figure]; 2],
 ) -> Standing {
     let first = variants.first().map(|variant| &variant.name);
-    let against = |is: &dyn Fn(Figure) -> bool| -> Vec<Standing> {
+    let against = |is: &dyn Fn(&Contrast) -> bool| -> Vec<Standing> {
         let asked = contrasts
             .iter()
-            .filter(|contrast| Some(&contrast.baseline) == first && is(contrast.figure));
+            .filter(|contrast| Some(&contrast.baseline) == first && is(contrast));
         asked.map(|contrast| contrast.standing).collect()
     };
-    let primaries = against(&|figure| Some(figure) == primary);
-    let guards = against(&|figure| guarded.contains(&figure));
+    let primaries = against(&|one| Some(one.figure) == primary);
+    let guards = against(&|one| guarded.contains(&one.figure));
+    let to_be_alike = against(&|one| alike.contains(&one.figure));
+    let far = against(&|one| guarded.contains(&one.figure) && is_beyond_margin(one));
     let expected = variants.len().saturating_sub(1);
     let any = |standings: &[Standing], standing| standings.contains(&standing);
     if any(&primaries, Standing::Worse) || any(&guards, Standing::Worse) {
@@ -389,7 +417,10 @@ fn standing(
         Standing::Inconclusive
     } else if any(&primaries, Standing::Better) {
         Standing::Better
-    } else if any(&guards, Standing::Inconclusive) || guards.len() < expected * guarded.len() {
+    } else if any(&to_be_alike, Standing::Inconclusive)
+        || to_be_alike.len() < expected * alike.len()
+        || !far.is_empty()
+    {
         Standing::Inconclusive
     } else {
         Standing::Equivalent

@@ -350,7 +350,8 @@ pub struct Comparison {
     /// Figures beside it in which no variant may be worse: latency, failures and goodput.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub guarded: Vec<Figure>,
-    /// Of all others against the first. Worse: in the primary or a guarded figure. Equivalent: in all of them.
+    /// Of all others against the first. Worse: in the primary or a guarded figure. Equivalent: in all of them, but for p99.9,
+    /// which need only not be plainly different.
     pub standing: Standing,
     pub mismatches: Vec<Mismatch>,
     pub variants: Vec<Variant>,

@@ -13,6 +13,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod percentiles;
+
 fn asked(design: Design) -> Question {
     Question {
         design,
@@ -368,10 +370,10 @@ fn a_mismatch_withholds_what_it_touches() {
     assert_eq!(figures(Effect::Incomparable, false), []);
 }
 
-/// Two variants of eight runs with these figures, all alike but for a little noise.
+/// Two variants of nine runs with these figures, all alike but for a little noise.
 fn of_figures(a: &[(Figure, f64)], b: &[(Figure, f64)]) -> Vec<Variant> {
     let named = |name: &str, figures: &[(Figure, f64)]| {
-        let noise = [1.0, 1.001, 0.999, 1.002, 0.998, 1.0005, 0.9995, 1.0];
+        let noise = [1.0, 1.001, 0.999, 1.002, 0.998, 1.0005, 0.9995, 1.0, 1.0015];
         let mut variant = variant(name, figures[0].0, &noise.map(|n| n * figures[0].1));
         for (run, noise) in variant.runs.iter_mut().zip(noise) {
             let each = figures.iter().map(|(figure, at)| (*figure, at * noise));
@@ -414,7 +416,9 @@ fn another_primary_figure_drops_no_guard() {
             (Figure::Failures, 0.0),
             (Figure::P50, 0.02),
             (Figure::P90, 0.05),
+            (Figure::P95, 0.07),
             (Figure::P99, p99),
+            (Figure::P999, 0.5),
         ]
     };
     for primary in [Figure::P90, Figure::Throughput] {

@@ -88,7 +88,7 @@ const NOISES: [(&str, Noise); 12] = [
     ("half of every six runs", half_of_six),
 ];
 
-/// Played as by default: seven pairs, and up to three more if they scatter. B's p99 is `p99` times that of A, its p50 `p50` times.
+/// Played as by default: eight pairs, and up to three more if they scatter. B's p99 is `p99` times that of A, its p50 `p50` times.
 fn judged((p50, p99): (f64, f64), noise: Noise, seed: u64) -> Standing {
     let planned = runs_needed(Design::Paired, guarded_most(None, Figure::P99), ALPHA);
     let (mut rng, mut state) = (Rng::new(seed, 41), 0.0);
