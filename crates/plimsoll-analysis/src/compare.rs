@@ -14,13 +14,15 @@ mod named;
 mod permutation;
 mod power;
 mod rhythm;
+mod shares;
 mod turns;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_core::comparison::{
-    Comparison, Contrast, Design, Effect, Figure, Mismatch, SCHEMA, Scale, Standing, Variant,
+    Comparison, Contrast, Counted, Design, Effect, Figure, Mismatch, SCHEMA, Scale, Standing,
+    Variant,
 };
 
 pub(crate) use figures::unusable;
@@ -207,8 +209,16 @@ fn fill_classes(variants: &mut [Variant]) {
         .collect();
     for run in variants.iter_mut().flat_map(|variant| &mut variant.runs) {
         if run.figures.contains_key(&Figure::Failures) {
+            let none = run.counts.get(&Figure::Failures).copied();
+            let none = none.map(|all| Counted {
+                failed_count: 0,
+                ..all
+            });
             for class in &classes {
                 run.figures.entry(*class).or_insert(0.0);
+                if let Some(none) = none {
+                    run.counts.entry(*class).or_insert(none);
+                }
             }
         }
     }

@@ -29,6 +29,7 @@ use thiserror::Error;
 
 pub use figures::{Arrivals, Failures, Figures, Part, Times, Tool};
 pub use formats::known;
+pub(crate) use gates::grouped;
 pub use gates::{Audit, Declared, audit};
 
 /// A file that cannot be read as anybody's result.

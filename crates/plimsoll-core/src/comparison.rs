@@ -1,5 +1,6 @@
 //! What repeated runs of two or more variants say beside each other: figures, effects, verdicts.
 
+mod counts;
 mod named;
 
 use std::collections::BTreeMap;
@@ -7,6 +8,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+pub use counts::{Counted, Counts};
 pub use named::{MetricFigure, MetricRow, Named, NamedContrast, NamedFigures, NamedKind};
 
 use crate::outcome::Outcome;
@@ -176,7 +178,7 @@ pub enum Design {
 }
 
 /// One run: its figures, or why they are not used.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Run {
     /// Where it is kept: the path of its record.
     pub name: String,
@@ -187,6 +189,9 @@ pub struct Run {
     pub excluded: Option<String>,
     #[serde(serialize_with = "values")]
     pub figures: BTreeMap<Figure, f64>,
+    /// What its shares are of, where that is known; a contrast says what all its runs come to.
+    #[serde(skip)]
+    pub counts: BTreeMap<Figure, Counted>,
     /// By the names that a script gives; the comparison's own rows say what they come to.
     #[serde(skip)]
     pub named: NamedFigures,
@@ -296,6 +301,8 @@ pub struct Contrast {
     pub variant_median: f64,
     pub baseline_count: usize,
     pub variant_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counts: Option<Counts>,
     /// Ratio or difference, variant over baseline.
     #[serde(serialize_with = "value")]
     pub estimate: f64,
@@ -496,10 +503,8 @@ mod tests {
     fn a_figure_that_is_never_reached_says_so_in_json() {
         let run = Run {
             name: "a".to_owned(),
-            started_at: String::new(),
-            excluded: None,
-            named: NamedFigures::default(),
             figures: BTreeMap::from([(Figure::P99, f64::INFINITY), (Figure::Goodput, 5.0)]),
+            ..Run::default()
         };
         let text = serde_json::to_string(&run).unwrap();
         assert_eq!(

@@ -6,7 +6,7 @@ use plimsoll_core::statistics::median;
 use super::effect::{self, Shifts};
 use super::permutation::{P, relabel, sign_flip};
 use super::turns::{Places, Turns};
-use super::{ALPHA, Question, inward, outward};
+use super::{ALPHA, Question, inward, outward, shares};
 
 /// What a test says of two samples, on the scale of differences.
 struct Answer {
@@ -50,7 +50,7 @@ pub(super) fn contrast(
         interval
     };
     let pairs = answer.differences.iter().map(|d| outward(scale, *d));
-    Some(Contrast {
+    let mut contrast = Contrast {
         figure,
         variant: variant.name.clone(),
         baseline: baseline.name.clone(),
@@ -59,6 +59,7 @@ pub(super) fn contrast(
         variant_median: median_of(&b),
         baseline_count: a.len(),
         variant_count: b.len(),
+        counts: shares::counts(figure, [baseline, variant], asked.design),
         estimate: outward(scale, answer.estimate),
         interval: answer.interval.map(outer),
         interval_90: answer.interval_90.map(outer),
@@ -77,7 +78,9 @@ pub(super) fn contrast(
         runs_needed: None,
         standing: Standing::Inconclusive,
         because: String::new(),
-    })
+    };
+    shares::widen(&mut contrast);
+    Some(contrast)
 }
 
 /// By the order in which they were played, where that is known and there are enough of them; else by the signed ranks alone.

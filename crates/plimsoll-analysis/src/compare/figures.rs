@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_core::comparison::{Figure, NamedFigures, Run};
+use plimsoll_core::comparison::{Counted, Figure, NamedFigures, Run};
 use plimsoll_core::record::{EventKind, Record, Remark, Seen};
 use plimsoll_core::step::StepLoad;
 use plimsoll_core::tally::Quantile;
@@ -19,6 +19,7 @@ const CLOSE: f64 = 1.1;
 /// The run of a record; `verdict` is the record's own or was computed from it.
 pub fn of_record(name: &str, record: &Record, verdict: &Verdict) -> Run {
     let (mut figures, mut named) = (BTreeMap::new(), NamedFigures::default());
+    let mut counts = BTreeMap::new();
     // A search plays many rates: percentiles and shares over them are nobody's.
     if record.header.test.is_search() {
         let found = &verdict.found;
@@ -34,13 +35,18 @@ pub fn of_record(name: &str, record: &Record, verdict: &Verdict) -> Run {
         figures.insert(Figure::Goodput, verdict.goodput_per_s);
         figures.insert(Figure::Throughput, verdict.throughput_per_s);
         figures.extend(times(&verdict.response_time_ns));
-        figures.extend(shares(&verdict.outcomes));
+        counts = counted(&verdict.outcomes);
         if let Some(script) = record.script() {
-            let failed = script.failed_checks_ratio();
-            figures.extend(failed.map(|share| (Figure::ChecksFailed, share)));
+            let (held, failed) = script.check_totals();
+            let of_checks = Counted {
+                failed_count: failed,
+                attempts_count: held + failed,
+            };
+            counts.extend((held + failed > 0).then_some((Figure::ChecksFailed, of_checks)));
             named = super::named::figures(&script);
         }
     }
+    figures.extend(counts.iter().map(|(figure, of)| (*figure, share(*of))));
     let processor = processor_time(record, verdict.level);
     figures.extend(processor.map(|seconds| (Figure::ProcessorTime, seconds)));
     Run {
@@ -48,6 +54,7 @@ pub fn of_record(name: &str, record: &Record, verdict: &Verdict) -> Run {
         started_at: record.header.started_at.clone(),
         excluded: unusable(record, verdict),
         figures,
+        counts,
         named,
     }
 }
@@ -130,26 +137,31 @@ fn times(times: &Times) -> impl Iterator<Item = (Figure, f64)> {
     })
 }
 
-/// Failed attempts, in all and by class, as shares of the attempts that came to an end.
-fn shares(outcomes: &BTreeMap<Outcome, u64>) -> BTreeMap<Figure, f64> {
+/// Failed attempts, in all and by class, of the attempts that came to an end.
+fn counted(outcomes: &BTreeMap<Outcome, u64>) -> BTreeMap<Figure, Counted> {
     let ended = |outcome: &Outcome| *outcome != Outcome::Interrupted;
-    let all: u64 = outcomes
+    let attempts_count: u64 = outcomes
         .iter()
         .filter_map(|(outcome, count)| ended(outcome).then_some(count))
         .sum();
-    if all == 0 {
+    if attempts_count == 0 {
         return BTreeMap::new();
     }
-    let share = |count: u64| count as f64 / all as f64;
+    let of = |failed_count| Counted {
+        failed_count,
+        attempts_count,
+    };
     let failed = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
-    let mut shares = BTreeMap::from([(
-        Figure::Failures,
-        share(failed.clone().map(|(_, count)| count).sum()),
-    )]);
+    let all = failed.clone().map(|(_, count)| count).sum();
+    let mut counts = BTreeMap::from([(Figure::Failures, of(all))]);
     for (outcome, count) in failed {
-        shares.insert(Figure::Class(*outcome), share(*count));
+        counts.insert(Figure::Class(*outcome), of(*count));
     }
-    shares
+    counts
+}
+
+fn share(of: Counted) -> f64 {
+    of.failed_count as f64 / of.attempts_count as f64
 }
 
 /// Processor seconds of every process that was watched, per good answer, over the judged windows.
@@ -199,6 +211,15 @@ pub fn of_result(name: &str, result: &import::Figures) -> Run {
     figures.extend(result.goodput_per_s().map(|at| (Figure::Goodput, at)));
     figures.extend(result.attempts_per_s().map(|at| (Figure::Throughput, at)));
     figures.extend(result.failure_ratio().map(|at| (Figure::Failures, at)));
+    let counted = result.failures.total.zip(result.attempts);
+    let counted = counted.filter(|_| figures.contains_key(&Figure::Failures));
+    let counts = counted.map(|(failed_count, attempts_count)| {
+        let of = Counted {
+            failed_count,
+            attempts_count,
+        };
+        (Figure::Failures, of)
+    });
     // Other tools time failures as if they were answers, so only without failures are their
     // percentiles over attempts.
     if result.failure_ratio() == Some(0.0) {
@@ -221,10 +242,10 @@ pub fn of_result(name: &str, result: &import::Figures) -> Run {
     };
     Run {
         name: name.to_owned(),
-        started_at: String::new(),
         excluded,
         figures,
-        named: NamedFigures::default(),
+        counts: counts.into_iter().collect(),
+        ..Run::default()
     }
 }
 

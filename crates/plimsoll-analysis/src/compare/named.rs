@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_core::comparison::{
-    Contrast, Effect, Figure, MetricFigure, MetricRow, Mismatch, Named, NamedContrast,
+    Contrast, Counted, Effect, Figure, MetricFigure, MetricRow, Mismatch, Named, NamedContrast,
     NamedFigures, NamedKind, Run, Variant,
 };
 use plimsoll_core::metrics::Sink;
@@ -40,6 +40,11 @@ pub(super) fn figures(counts: &ScriptCounts) -> NamedFigures {
             kind: NamedKind::Requests,
             name: placeless(&row.name, origin).to_owned(),
         };
+        let counted = Counted {
+            failed_count: row.tally.failures(),
+            attempts_count: row.tally.decided(),
+        };
+        named.counts.insert(key.clone(), counted);
         named.rows.insert(key, figures);
     }
     for check in &counts.checks {
@@ -54,6 +59,11 @@ pub(super) fn figures(counts: &ScriptCounts) -> NamedFigures {
             kind: NamedKind::Check,
             name,
         };
+        let counted = Counted {
+            failed_count: check.fails,
+            attempts_count: check.passes + check.fails,
+        };
+        named.counts.insert(key.clone(), counted);
         named
             .rows
             .insert(key, BTreeMap::from([(Figure::ChecksFailed, share)]));
@@ -148,12 +158,23 @@ fn has_all(variants: &[Variant], key: &Named) -> bool {
 
 /// A variant as this one name sees it.
 fn row(variant: &Variant, key: &Named) -> Variant {
+    let share = match key.kind {
+        NamedKind::Requests => Figure::Failures,
+        NamedKind::Check => Figure::ChecksFailed,
+    };
     let of = |run: &Run| Run {
         name: run.name.clone(),
         started_at: run.started_at.clone(),
         excluded: run.excluded.clone(),
         figures: run.named.rows.get(key).cloned().unwrap_or_default(),
-        named: NamedFigures::default(),
+        counts: run
+            .named
+            .counts
+            .get(key)
+            .map(|counted| (share, *counted))
+            .into_iter()
+            .collect(),
+        ..Run::default()
     };
     Variant {
         name: variant.name.clone(),

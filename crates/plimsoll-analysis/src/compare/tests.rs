@@ -8,12 +8,13 @@
 use std::collections::BTreeMap;
 
 use plimsoll_base::random::Rng;
-use plimsoll_core::comparison::{Effect, Method, Named, NamedFigures, NamedKind, Run, Stopped};
+use plimsoll_core::comparison::{Effect, Method, Named, NamedKind, Run, Stopped};
 use proptest::prelude::*;
 
 use super::*;
 
 mod percentiles;
+mod shares;
 
 fn asked(design: Design) -> Question {
     Question {
@@ -34,10 +35,8 @@ fn asked(design: Design) -> Question {
 fn variant(name: &str, figure: Figure, values: &[f64]) -> Variant {
     let run = |(index, value): (usize, &f64)| Run {
         name: format!("{name}{}", index + 1),
-        started_at: String::new(),
-        excluded: None,
-        named: NamedFigures::default(),
         figures: BTreeMap::from([(figure, *value)]),
+        ..Run::default()
     };
     Variant {
         name: name.to_owned(),
@@ -118,17 +117,6 @@ fn what_cannot_be_told_says_what_it_would_take() {
         "{}",
         contrast.because
     );
-}
-
-#[test]
-fn shares_are_differences_and_zero_equals_zero() {
-    let none = [0.0; 6];
-    let compared = two(Figure::Failures, &none, &none, Design::Paired);
-    assert_eq!(compared.standing, Standing::Equivalent);
-    let some = [0.266, 0.27, 0.25, 0.26, 0.28, 0.255];
-    let compared = two(Figure::Failures, &none, &some, Design::Paired);
-    assert_eq!(compared.standing, Standing::Worse);
-    assert!((compared.contrasts[0].estimate - 0.263).abs() < 0.005);
 }
 
 #[test]

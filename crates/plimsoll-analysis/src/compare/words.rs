@@ -4,7 +4,7 @@ use plimsoll_core::comparison::{Contrast, Design, Interval, Scale, Standing, Var
 use plimsoll_core::units::three_digits;
 
 use super::permutation::smallest_p;
-use super::{ALPHA, Question};
+use super::{ALPHA, Question, shares};
 
 pub(super) fn because(contrast: &Contrast, design: Design) -> String {
     match contrast.standing {
@@ -42,6 +42,9 @@ pub(super) fn because(contrast: &Contrast, design: Design) -> String {
 fn undecided(contrast: &Contrast, design: Design) -> String {
     if let Some(needed) = contrast.runs_needed {
         return too_few(contrast, design, needed);
+    }
+    if let Some(few) = shares::few(contrast) {
+        return few;
     }
     let Some(detectable) = contrast.detectable else {
         return "the runs differ too much among themselves to say how small a change shows"
@@ -138,6 +141,7 @@ pub(super) fn remarks(
             ));
         }
     }
+    shares::remarks(contrasts, remarks);
     if asked.is_calibration {
         remarks.extend(contrasts.first().map(calibration));
     }

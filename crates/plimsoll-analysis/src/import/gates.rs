@@ -109,7 +109,7 @@ fn headline(figures: &Figures, change: Option<f64>) -> String {
     }
 }
 
-fn grouped(value: u64) -> String {
+pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

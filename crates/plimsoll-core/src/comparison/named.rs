@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::{Contrast, Figure, value};
+use super::{Contrast, Counted, Figure, value};
 
 /// What has the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -43,6 +43,8 @@ pub struct MetricFigure {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NamedFigures {
     pub rows: BTreeMap<Named, BTreeMap<Figure, f64>>,
+    /// What the share of every row is of.
+    pub counts: BTreeMap<Named, Counted>,
     pub metrics: BTreeMap<String, MetricFigure>,
 }
 

@@ -13,9 +13,9 @@ fn variant(name: &str, values: [f64; 2]) -> Variant {
     let run = |(index, value): (usize, f64)| Run {
         name: format!("kept/{name}{index}.jsonl"),
         started_at: "2026-03-12T10:00:00Z".to_owned(),
-        named: plimsoll_core::comparison::NamedFigures::default(),
         excluded: (index == 1).then(|| "not valid: gate 6 (generator) failed".to_owned()),
         figures: BTreeMap::from([(Figure::Goodput, value), (Figure::P99, f64::INFINITY)]),
+        ..Run::default()
     };
     Variant {
         name: name.to_owned(),
@@ -42,6 +42,7 @@ pub(crate) fn contrast(figure: Figure, (a, b): (f64, f64), standing: Standing) -
         variant_median: b,
         baseline_count: 6,
         variant_count: 6,
+        counts: None,
         estimate,
         interval: Some(interval),
         interval_90: Some(interval),

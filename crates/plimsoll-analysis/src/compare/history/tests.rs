@@ -10,9 +10,8 @@ fn runs(levels: &[f64], seed: u64) -> Vec<Run> {
     let run = |(index, level): (usize, &f64)| Run {
         name: format!("run {index}"),
         started_at: format!("2026-03-{:02}T10:00:00Z", index + 1),
-        excluded: None,
-        named: plimsoll_core::comparison::NamedFigures::default(),
         figures: BTreeMap::from([(Figure::Goodput, level * (0.02 * rng.normal()).exp())]),
+        ..Run::default()
     };
     levels.iter().enumerate().map(run).collect()
 }

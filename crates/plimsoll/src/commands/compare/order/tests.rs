@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_analysis::compare::{
     ALPHA, MARGIN_RATIO, Question, SHARE_MARGIN, compare, guarded_most, is_scattered, runs_needed,
 };
-use plimsoll_core::comparison::{Design, Figure, NamedFigures, Run, Standing, Variant};
+use plimsoll_core::comparison::{Design, Figure, Run, Standing, Variant};
 
 use super::*;
 
@@ -109,14 +109,13 @@ fn judged((p50, p99): (f64, f64), noise: Noise, seed: u64) -> Standing {
             variants[index].runs.push(Run {
                 name: format!("{run}"),
                 started_at: format!("2026-11-25T10:00:{run:02}Z"),
-                excluded: None,
-                named: NamedFigures::default(),
                 figures: BTreeMap::from([
                     (Figure::Goodput, 200.0),
                     (Figure::Failures, 0.0),
                     (Figure::P50, 0.08 * p50 * off),
                     (Figure::P99, 0.2 * p99 * off * own),
                 ]),
+                ..Run::default()
             });
         }
     }
