@@ -4,7 +4,7 @@ use plimsoll_core::verdict::{Gate, GateId, GateState};
 
 use super::{grouped, state};
 use crate::gates::{gate, with_figures, with_note};
-use crate::import::figures::{Counting, Figures};
+use crate::import::figures::{Counting, Figures, Tool};
 
 /// Gate 2: every attempt succeeded or failed.
 pub(super) fn accounting(figures: &Figures) -> Gate {
@@ -43,6 +43,18 @@ pub(super) fn accounting(figures: &Figures) -> Gate {
             "needs successes and failures, counted apart",
         );
     };
+    // A request of k6 whose `responseCallback` is null is counted and never judged.
+    let unjudged = attempts.checked_sub(counted).filter(|left| *left > 0);
+    if let Some(unjudged) = unjudged.filter(|_| figures.tool == Tool::K6) {
+        let note = format!(
+            "{} requests were not judged by k6, as those whose `responseCallback` is null: nobody knows whether they failed, and \
+             goodput counts them as done",
+            grouped(unjudged)
+        );
+        let line = line(GateState::Unknown);
+        let line = with_figures(line, grouped(attempts), grouped(counted), "0");
+        return with_note(line, note);
+    }
     let line = line(state(attempts == counted));
     with_figures(line, grouped(attempts), grouped(counted), "0")
 }

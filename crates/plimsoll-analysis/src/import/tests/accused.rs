@@ -139,6 +139,29 @@ fn k6(vus: [f64; 2], ready: f64, iterations: u64, seconds: f64, round_ms: f64) -
     } })
 }
 
+/// With `responseCallback: null` k6 counts a request in `http_reqs` and not in `http_req_failed`.
+#[test]
+fn what_k6_was_told_not_to_judge_is_not_lost() {
+    let judged = |fails: u64| {
+        let mut summary = k6([10.0, 10.0], 10.0, 1_000, 10.0, 90.0);
+        summary["metrics"]["http_req_failed"] =
+            json!({ "passes": 9, "fails": fails, "value": 0.01 });
+        of(&summary)
+    };
+    let audit = assert_accuses_nobody(&judged(891));
+    let accounting = gate(&audit, 2);
+    assert_eq!(accounting.state, GateState::Unknown);
+    assert!(
+        accounting
+            .note
+            .contains("100 requests were not judged by k6"),
+        "{accounting:?}"
+    );
+    assert_eq!(gate(&gates(&judged(991)), 2).state, GateState::Pass);
+    // More that were judged than were sent is wrong whoever wrote it.
+    assert_eq!(gate(&gates(&judged(1_001)), 2).state, GateState::Fail);
+}
+
 #[test]
 fn a_constant_arrival_rate_of_k6_is_no_ramp() {
     let dropped = {
