@@ -67,7 +67,7 @@ pub fn of_search(record: &Record, found: SearchResult) -> Verdict {
         .is_some_and(|bounds| bounds.lower.is_some());
     verdict.verdict = match (verdict.valid, found.converged && carried) {
         (false, _) => Judgement::Invalid,
-        (true, _) if found.is_hopeless() => Judgement::Fail,
+        (true, _) if found.is_hopeless() || found.is_refuted() => Judgement::Fail,
         (true, true) => Judgement::Pass,
         (true, false) => Judgement::Inconclusive,
     };
@@ -284,5 +284,38 @@ fn measured(clause: Clause, bad: Bad, tally: &Tally) -> String {
             let ratio = bad.ratio().unwrap_or(0.0);
             format!("{} %", three_digits(ratio * 100.0))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_core::verdict::Bounds;
+
+    use super::*;
+
+    /// `find -q 132/s` of a service that does not carry it was inconclusive, with exit code 6.
+    #[test]
+    fn a_load_that_was_checked_and_does_not_hold_fails() {
+        let checked = |lower, upper, converged| SearchResult {
+            capacity_per_s: Some(Bounds {
+                estimate: 132.0,
+                lower,
+                upper,
+            }),
+            capacity_level: Some(0),
+            converged,
+            ..SearchResult::default()
+        };
+        let of = |found| of_search(&gates::tests::clean(), found).verdict;
+        assert_eq!(of(checked(None, Some(132.0), true)), Judgement::Fail);
+        assert_eq!(of(checked(Some(132.0), None, true)), Judgement::Pass);
+        let short = checked(None, Some(132.0), false);
+        assert_eq!(of(short), Judgement::Inconclusive);
+        let users = SearchResult {
+            capacity_vus: checked(None, Some(8.0), true).capacity_per_s,
+            converged: true,
+            ..SearchResult::default()
+        };
+        assert_eq!(of(users), Judgement::Fail);
     }
 }

@@ -60,7 +60,7 @@ fn of_verdict(verdict: &Verdict) -> Result<GuardStart, NoStart> {
     }
     let found = &verdict.found;
     let line = found.capacity_per_s.or(found.reached_per_s);
-    let line = line.filter(|_| !found.is_hopeless());
+    let line = line.filter(|_| !found.is_hopeless() && !found.is_refuted());
     let line = line.map(|line| line.lower.unwrap_or(line.estimate));
     let line = line.filter(|line| *line > 0.0).ok_or(NoStart::NoLoadLine)?;
     let seconds = verdict

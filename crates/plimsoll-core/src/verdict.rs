@@ -184,6 +184,12 @@ impl SearchResult {
         self.remarks.iter().any(SearchRemark::is_hopeless)
     }
 
+    /// Only one load was offered, to see whether it holds, and it does not.
+    pub fn is_refuted(&self) -> bool {
+        let refuted = |bounds: Bounds| bounds.lower.is_none() && bounds.upper.is_some();
+        self.converged && self.capacity().is_some_and(refuted)
+    }
+
     /// Nothing that was offered was too much, so there may be more.
     pub fn is_at_least(&self) -> bool {
         self.remarks

@@ -246,7 +246,7 @@ fn conclusion_of(record: &Record, kind: Kind) -> Conclusion {
     }
     if kind == Kind::Find {
         return match verdict.found.capacity() {
-            _ if verdict.found.is_hopeless() => Conclusion::Missed,
+            _ if verdict.found.is_hopeless() || verdict.found.is_refuted() => Conclusion::Missed,
             None if verdict.verdict == Judgement::Fail => Conclusion::Missed,
             None => Conclusion::Undecided,
             Some(bounds) if bounds.lower.is_none() || !verdict.found.converged => {

@@ -77,6 +77,9 @@ pub(crate) fn unusable(record: &Record, verdict: &Verdict) -> Option<String> {
     let held = capacity.is_some_and(|bounds| bounds.lower.is_some());
     let found = held && (verdict.found.converged || is_close(levels(record)));
     if record.header.test.is_search() && !found {
+        if verdict.found.is_refuted() {
+            return Some("it checked one load only, which did not hold".to_owned());
+        }
         let void = levels(record).filter(|(_, state)| *state == LevelState::Void);
         let taken = steal::worst(record, Nanos::ZERO, Nanos(u64::MAX));
         return Some(not_converged(void.count(), taken));

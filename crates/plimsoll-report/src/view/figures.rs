@@ -116,7 +116,8 @@ pub(super) fn all(view: &View) -> Vec<Figure> {
 }
 
 fn load_line(view: &View, verdict: &Verdict) -> Figure {
-    let Some(capacity) = &verdict.found.capacity() else {
+    let found = &verdict.found;
+    let Some(capacity) = &found.capacity().filter(|_| !found.is_refuted()) else {
         let value = if view.conclusion == Conclusion::Missed {
             "none held"
         } else {

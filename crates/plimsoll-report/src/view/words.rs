@@ -105,6 +105,10 @@ fn find_headline(view: &View, conclusion: Conclusion, verdict: &Verdict) -> Stri
             format::number(lower)
         ),
         (Conclusion::Undecided, Some(estimate)) => undecided(view, verdict, estimate),
+        (Conclusion::Missed, Some(load)) if verdict.found.is_refuted() => format!(
+            "{title} does not hold the objective at {} {what}.",
+            format::number(load)
+        ),
         (_, Some(_)) => format!(
             "{title} carries {} {what}{}.",
             format::number(capacity.map_or(0.0, |bounds| bounds.estimate)),

@@ -18,7 +18,7 @@ use plimsoll_core::schedule::{Arrivals, RateProfile};
 use plimsoll_core::step::{Phase, Step, StepLoad};
 use plimsoll_core::test::{Generator, How, Load, Request, Test, Until};
 use plimsoll_core::verdict::{
-    Bounds, CeilingKind, Judgement, LevelState, LoadSize, SearchRemark, Verdict,
+    Bounds, CeilingKind, Judgement, LevelState, LoadSize, SearchRemark, SearchResult, Verdict,
 };
 use plimsoll_core::{Histogram, Nanos};
 
@@ -219,6 +219,24 @@ pub(crate) fn undecided() -> Record {
     verdict.found.remarks.push(SearchRemark::Other(
         "12 min were over before 457/s had held a soak".to_owned(),
     ));
+    record
+}
+
+/// `find -q 457/s` of a service that does not carry it: the rate lies above what it is asked about, and nothing below was tried.
+pub(crate) fn refuted() -> Record {
+    let mut record = find();
+    let verdict = verdict_mut(&mut record);
+    verdict.verdict = Judgement::Fail;
+    verdict.found = SearchResult {
+        capacity_per_s: Some(Bounds {
+            estimate: 457.0,
+            lower: None,
+            upper: Some(457.0),
+        }),
+        capacity_level: verdict.found.capacity_level,
+        converged: true,
+        ..SearchResult::default()
+    };
     record
 }
 

@@ -2,6 +2,7 @@
 
 use plimsoll_core::record::{Event, EventKind, Line, Record};
 use plimsoll_report::terminal::{Style, summary};
+use plimsoll_report::view::{Conclusion, View};
 use plimsoll_report::{html, json, markdown};
 
 use crate::sample;
@@ -47,6 +48,18 @@ fn not_reached_is_a_lower_bound() {
 #[test]
 fn undecided_keeps_both_bounds() {
     insta::assert_snapshot!(plain(&sample::undecided(), 100));
+}
+
+#[test]
+fn a_load_that_was_checked_and_does_not_hold_is_missed() {
+    let record = sample::refuted();
+    let text = plain(&record, 100);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "does not hold the objective at 457 requests per second.";
+    assert!(words.contains(said), "{text}");
+    assert!(!words.contains("could not decide"), "{text}");
+    assert!(words.contains("none held"), "{text}");
+    assert_eq!(View::new(&record).conclusion, Conclusion::Missed);
 }
 
 #[test]
