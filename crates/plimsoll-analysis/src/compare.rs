@@ -5,6 +5,7 @@
 //! unpaired permutation tests on ranks, Hodges–Lehmann estimates with exact intervals, Holm's
 //! correction, and two one-sided tests for "equivalent".
 
+mod apart;
 mod contrast;
 mod effect;
 mod figures;
@@ -18,6 +19,7 @@ mod shares;
 mod turns;
 mod words;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_core::comparison::{
@@ -139,6 +141,8 @@ pub fn compare(
 ) -> Comparison {
     fill_classes(&mut variants);
     found.extend(named::mismatches(&variants));
+    found.extend(apart::mismatch(&variants, asked));
+    found.sort_by_key(|mismatch| Reverse(mismatch.effect));
     let mut remarks = Vec::new();
     let withheld = withheld(&variants, &found, asked, &mut remarks);
     let figures: Vec<Figure> = figures_of(&variants)
@@ -174,9 +178,7 @@ pub fn compare(
     for contrast in &mut contrasts {
         contrast.because = words::because(contrast, asked.design);
     }
-    let alike = |figure: &&Figure| !asked.need_not_be_alike(**figure);
-    let alike: Vec<Figure> = guarded.iter().filter(alike).copied().collect();
-    let standing = standing(&variants, &contrasts, primary, [&guarded, &alike]);
+    let standing = standing(&variants, &contrasts, asked, (primary, &guarded));
     let is_withheld = is_withheld(&variants, &contrasts, primary);
     let named = named::contrasts(&variants, &withheld, asked);
     let metrics = named::metrics(&variants, !withheld.is_empty());
@@ -402,9 +404,11 @@ fn plan_ahead(contrast: &mut Contrast, variants: &[Variant], asked: &Question) {
 fn standing(
     variants: &[Variant],
     contrasts: &[Contrast],
-    primary: Option<Figure>,
-    [guarded, alike]: [&[Figure]; 2],
+    asked: &Question,
+    (primary, guarded): (Option<Figure>, &[Figure]),
 ) -> Standing {
+    let alike = |figure: &&Figure| !asked.need_not_be_alike(**figure);
+    let alike: Vec<Figure> = guarded.iter().filter(alike).copied().collect();
     let first = variants.first().map(|variant| &variant.name);
     let against = |is: &dyn Fn(&Contrast) -> bool| -> Vec<Standing> {
         let asked = contrasts

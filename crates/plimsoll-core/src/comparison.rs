@@ -187,6 +187,9 @@ pub struct Run {
     /// Why its figures are not used; it counts for nothing then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excluded: Option<String>,
+    /// How long its load was on, where that is known.
+    #[serde(skip)]
+    pub length_seconds: Option<f64>,
     #[serde(serialize_with = "values")]
     pub figures: BTreeMap<Figure, f64>,
     /// What its shares are of, where that is known; a contrast says what all its runs come to.

@@ -7,7 +7,7 @@ use plimsoll_core::record::{EventKind, Record, Remark, Seen};
 use plimsoll_core::step::StepLoad;
 use plimsoll_core::tally::Quantile;
 use plimsoll_core::verdict::{GateState, LevelState, Times, Verdict};
-use plimsoll_core::{Nanos, Outcome};
+use plimsoll_core::{Nanos, Outcome, Window};
 
 use crate::import::{self, Declared};
 use crate::steal;
@@ -49,10 +49,12 @@ pub fn of_record(name: &str, record: &Record, verdict: &Verdict) -> Run {
     figures.extend(counts.iter().map(|(figure, of)| (*figure, share(*of))));
     let processor = processor_time(record, verdict.level);
     figures.extend(processor.map(|seconds| (Figure::ProcessorTime, seconds)));
+    let end = record.windows.iter().map(Window::end_ns).max();
     Run {
         name: name.to_owned(),
         started_at: record.header.started_at.clone(),
         excluded: unusable(record, verdict),
+        length_seconds: end.map(Nanos::as_secs_f64),
         figures,
         counts,
         named,

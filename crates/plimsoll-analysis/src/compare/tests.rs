@@ -13,6 +13,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod apart;
 mod percentiles;
 mod shares;
 
