@@ -281,13 +281,7 @@ impl Options {
     /// What an answer of that code came to.
     #[inline]
     pub fn outcome(&self, status: u16) -> Outcome {
-        let usual = Outcome::from_status(status);
-        match &self.right {
-            None => usual,
-            Some(right) if right.contains(status) => Outcome::Ok,
-            Some(_) if usual.is_failure() => usual,
-            Some(_) => Outcome::CheckFailed,
-        }
+        outcome(self.right.as_ref(), status)
     }
 
     /// Looks up a place that no request of the test names, by the ways of those that one does. Blocks.
@@ -316,6 +310,18 @@ impl Options {
     /// Where the first request goes.
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.origins.first().map(|origin| &origin.endpoint)
+    }
+}
+
+/// What an answer of that code comes to where the objective names the `right` ones.
+#[inline]
+pub(crate) fn outcome(right: Option<&StatusSet>, status: u16) -> Outcome {
+    let usual = Outcome::from_status(status);
+    match right {
+        None => usual,
+        Some(right) if right.contains(status) => Outcome::Ok,
+        Some(_) if usual.is_failure() => usual,
+        Some(_) => Outcome::CheckFailed,
     }
 }
 

@@ -90,5 +90,6 @@ fn read_call(reader: &mut BufReader<&TcpStream>) -> Option<HttpCall> {
         body_use: BodyUse::Keep,
         tags: TagSetId(0),
         expects_challenge: false,
+        may_follow: false,
     })
 }

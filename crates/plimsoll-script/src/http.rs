@@ -58,6 +58,8 @@ pub struct HttpCall {
     pub tags: TagSetId,
     /// An answer of 401 is what it is sent for: digest authentication goes on with it.
     pub expects_challenge: bool,
+    /// An answer that redirects is followed.
+    pub may_follow: bool,
 }
 
 /// The HTTP version of an answer.

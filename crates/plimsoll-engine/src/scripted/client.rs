@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use plimsoll_base::clock::Clock;
 use plimsoll_base::poll::{Poll, Ready};
+use plimsoll_core::status::StatusSet;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_net::Failure;
 use plimsoll_script::http::{HttpCall, HttpError, HttpResult, RequestUrl};
 
 use super::exchange::{Caller, Exchange, Peer, http_error};
 use super::names::Names;
+use super::script::Script;
+use crate::options::outcome;
 use crate::pool::{
     CallEnd, Ended, Policy, Pool, PoolEvent, Protocol, Route, TRIES_MAX, is_stale, may_go_on,
 };
@@ -36,6 +39,8 @@ type Calls = Vec<Box<Exchange>>;
 pub(super) struct Client {
     pub(super) pool: Pool<Box<Exchange>>,
     names: Names,
+    /// The status codes of right answers, where the objective names them.
+    right: Option<StatusSet>,
     /// The URL that was last connected to, with the number of its origin, which stays.
     last: Option<(Rc<RequestUrl>, u32)>,
     /// Calls that wait until the name of their host has been looked up.
@@ -46,15 +51,10 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(
-        poll: Poll,
-        clock: Clock,
-        names: Names,
-        user_agent: Arc<str>,
-        reuses: bool,
-    ) -> Self {
+    pub(super) fn new(poll: Poll, clock: Clock, names: Names, script: &Script) -> Self {
+        let user_agent = Arc::clone(&script.user_agent);
         let policy = Policy {
-            reuses,
+            reuses: script.reuses_connections,
             // As many as the server allows.
             streams_max: u32::MAX,
             park: Nanos::ZERO,
@@ -64,6 +64,7 @@ impl Client {
         Self {
             pool: Pool::new(poll, clock, user_agent, policy),
             names,
+            right: script.right.clone(),
             last: None,
             unnamed: Vec::new(),
             spare: Vec::new(),
@@ -197,15 +198,7 @@ impl Client {
         let is_unprocessed = matches!(ended.end, CallEnd::Unprocessed(_));
         let (outcome, error) = match ended.end {
             CallEnd::Answered(answer) => {
-                // As in k6 a redirect is an answer like others: either it is followed, or the script wanted to see it.
-                let outcome = match Outcome::from_status(answer.status) {
-                    Outcome::Http3xx => Outcome::Ok,
-                    // Nobody was refused: the script's side goes on with it.
-                    Outcome::Http4xx if exchange.expects_challenge && answer.status == 401 => {
-                        Outcome::Ok
-                    }
-                    outcome => outcome,
-                };
+                let outcome = self.outcome(&exchange, answer.status);
                 let result = exchange.answered(answer, over_http2, peer, now);
                 return self.finish(exchange, outcome, result, now);
             }
@@ -240,6 +233,19 @@ impl Client {
         };
         let result = exchange.failed(error, peer.address, now);
         self.finish(exchange, outcome, result, now);
+    }
+
+    /// What an answer of that code came to, before the script's checks.
+    fn outcome(&self, exchange: &Exchange, status: u16) -> Outcome {
+        // Nobody was refused, and nothing is over: the script's side goes on with it.
+        if exchange.goes_on(status) {
+            return Outcome::Ok;
+        }
+        match outcome(self.right.as_ref(), status) {
+            // As in k6 a redirect that was not followed is what the script wanted to see; an objective may know better.
+            Outcome::Http3xx if self.right.is_none() => Outcome::Ok,
+            outcome => outcome,
+        }
     }
 
     /// Ends the calls whose time is over.

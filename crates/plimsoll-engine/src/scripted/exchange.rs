@@ -145,7 +145,8 @@ pub(super) struct Exchange {
     /// How often it was put on another connection, because the first was closed or its server did not look at it.
     pub(super) tries: u8,
     /// A challenge is what it is sent for.
-    pub(super) expects_challenge: bool,
+    expects_challenge: bool,
+    may_follow: bool,
 }
 
 impl Exchange {
@@ -167,6 +168,7 @@ impl Exchange {
         self.answer.discards_body = call.body_use == BodyUse::Discard;
         self.method = Rc::clone(&call.method);
         self.expects_challenge = call.expects_challenge;
+        self.may_follow = call.may_follow;
         self.tries = 0;
         self.wire_bytes = 0;
         self.call = None;
@@ -191,6 +193,17 @@ impl Exchange {
     /// Its time is over.
     pub(super) fn is_late(&self, now: Nanos) -> bool {
         self.deadline <= now
+    }
+
+    /// The script's side goes on with an answer of that code: to a challenge, or to where it redirects.
+    pub(super) fn goes_on(&self, status: u16) -> bool {
+        match status {
+            401 => self.expects_challenge,
+            301 | 302 | 303 | 307 | 308 => {
+                self.may_follow && self.answer.fields.get("location").is_some()
+            }
+            _ => false,
+        }
     }
 
     /// As if it had never been sent.

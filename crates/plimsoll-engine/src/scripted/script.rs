@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plimsoll_control::executor::{VuRange, vu_ranges};
-use plimsoll_core::Nanos;
 use plimsoll_core::metrics::Store;
 use plimsoll_core::scenario::{Scenario, Scenarios};
+use plimsoll_core::status::StatusSet;
+use plimsoll_core::{Nanos, Objectives};
 use plimsoll_script::{Program, Settings};
 
 use super::names::Naming;
@@ -44,6 +45,8 @@ pub struct Script {
     pub seating: Seating,
     /// Response-time bounds whose ok answers are counted exactly.
     pub bounds: Vec<Nanos>,
+    /// The status codes of right answers, where the objective names them.
+    pub right: Option<StatusSet>,
 }
 
 impl Script {
@@ -76,7 +79,14 @@ impl Script {
             keeps_samples: false,
             seating: Seating::Early,
             bounds: Vec::new(),
+            right: None,
         }
+    }
+
+    /// The run is held to these.
+    pub fn hold_to(&mut self, objectives: &Objectives) {
+        self.bounds = objectives.bounds();
+        self.right = objectives.status().cloned();
     }
 
     /// Plays other scenarios than those that the options asked for.

@@ -116,14 +116,13 @@ impl VirtualUsers {
         // Streams from zero up are those of virtual users.
         let rng = Rng::new(script.settings.seed, u64::MAX - index as u64);
         let names = Names::new(Arc::clone(&script.naming), poll.waker(), rng);
-        let user_agent = Arc::clone(&script.user_agent);
         let part = Part {
             index: index as u64,
             workers: u64::from(script.workers),
         };
         let mut users = Self {
             context: Context::new(part, clock, script.bounds.clone(), reports),
-            client: Client::new(poll, clock, names, user_agent, script.reuses_connections),
+            client: Client::new(poll, clock, names, &script),
             runtime,
             host,
             vus: Vus::default(),

@@ -127,6 +127,29 @@ fn rates_of_a_script_are_rates_of_requests() {
     assert_eq!(played.tally().failures(), 0);
 }
 
+/// They were counted as right, though the objective said `status=200`.
+#[test]
+fn answers_of_another_code_than_the_objective_names_are_wrong_as_for_a_url() {
+    for (code, named, expected) in [
+        (202, "status=200", Outcome::CheckFailed),
+        (404, "status=200", Outcome::Http4xx),
+        (302, "status=200", Outcome::Http3xx),
+        (404, "status=404", Outcome::Ok),
+    ] {
+        let server = Server::start(Behaviour::Status(code));
+        let mut script = script(&two_gets(server.port), 1);
+        let objectives = Objectives::parse(&format!("p99<1s,{named}")).unwrap();
+        Arc::get_mut(&mut script).unwrap().hold_to(&objectives);
+        let (played, _) = play(script, 1, &[step(1, Phase::Anchor, closed(1), 1)]);
+        played.check_flows();
+        let tally = played.tally();
+        assert!(tally.class(expected).count > 0, "{code} under {named}");
+        let of = |outcome| tally.class(outcome).count;
+        let others = tally.attempts() - of(expected) - of(Outcome::Interrupted);
+        assert_eq!(others, 0, "{code} under {named}");
+    }
+}
+
 #[test]
 fn arrivals_wait_for_a_virtual_user_and_are_dropped_in_the_end() {
     let server = Server::start(Behaviour::Delay(50));

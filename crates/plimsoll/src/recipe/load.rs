@@ -39,6 +39,13 @@ impl LoadPlan {
         }
     }
 
+    pub(super) fn objectives(&self) -> Option<&Objectives> {
+        match self {
+            Self::Set { objectives, .. } => objectives.as_ref(),
+            Self::Search { objectives, .. } => Some(objectives),
+        }
+    }
+
     /// How it is played, where `closed` is its closed loop; with the longest wait of a client.
     pub(super) fn how(&self, closed: Load) -> (How, Nanos) {
         let how = match self {

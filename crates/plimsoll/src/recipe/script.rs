@@ -65,7 +65,7 @@ impl ScriptTest {
         let test = match &self.load {
             ScriptLoad::Own { objectives } => {
                 if let Some(objectives) = objectives {
-                    script_mut(&mut loaded)?.bounds = objectives.bounds();
+                    script_mut(&mut loaded)?.hold_to(objectives);
                 }
                 own_load(&loaded, objectives.clone())
             }
@@ -174,7 +174,7 @@ fn hand_over(loaded: &mut Loaded, objectives: &Objectives, named: Option<&str>) 
     script.requests_per_s_max = 0;
     script.part = (0, 1);
     script.seating = Seating::WhenNeeded;
-    script.bounds = objectives.bounds();
+    script.hold_to(objectives);
     // As for a URL; a request that names its own keeps it.
     script.settings.timeout = client_timeout(objectives);
     Ok(())

@@ -3,10 +3,10 @@
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::num::{NonZeroU32, NonZeroU64};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use plimsoll_control::search::{Config, Search};
-use plimsoll_core::Nanos;
 use plimsoll_core::test::{Generator, How, Load, Test, Until, What, Workload};
+use plimsoll_core::{Nanos, Objectives};
 
 use super::load::LoadPlan;
 use super::url::within_descriptors;
@@ -53,6 +53,13 @@ pub(crate) fn address(store: &str) -> Option<SocketAddr> {
 impl WorkloadTest {
     pub(super) fn prepare(&self, seed: u64) -> Result<Prepared> {
         let workload = &self.workload;
+        let status = self.load.objectives().and_then(Objectives::status);
+        if let Some(status) = status {
+            bail!(
+                "the objective status={status} is for URLs and scripts: the answers of a workload have no status code; errors \
+                 counts what its store refused"
+            );
+        }
         let (how, timeout) = self.load.how(Load::Closed {
             in_flight: workload.in_flight(),
         });

@@ -177,6 +177,16 @@ fn what_cannot_be_played_is_refused_with_its_place() {
             104,
             "--databases is for workloads",
         ),
+        (
+            &["run", store, "--slo", "p99<1s,status=200"],
+            104,
+            "status=200 is for URLs and scripts",
+        ),
+        (
+            &["find", store, "--slo", "p99<1s,status=200"],
+            104,
+            "status=200 is for URLs and scripts",
+        ),
         (&["run", store, "--keys", "zipfian"], 104, "no distribution"),
         (&["run", "mongodb+srv://h/"], 104, "no store"),
         (&["run", "missing.toml"], 104, "missing.toml"),

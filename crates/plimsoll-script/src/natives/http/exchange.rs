@@ -103,6 +103,7 @@ pub(super) fn fly(
                 let mut wired = wire_call(call, &flight.prepared, address, authorization);
                 wired.expects_challenge =
                     flight.expects_challenge() && flight.prepared.user.is_some();
+                wired.may_follow = flight.hops < flight.prepared.params.redirects;
                 Some(wired)
             })
             .collect();

@@ -175,6 +175,7 @@ pub(crate) fn wire_call(
         },
         tags: prepared.tags,
         expects_challenge: false,
+        may_follow: false,
     }
 }
 
