@@ -25,14 +25,16 @@ pub fn request_line(input: &[u8]) -> Option<RequestLine> {
     Some(RequestLine { method, path })
 }
 
-/// The head of an answer that ends with its connection; no length means that what follows is a stream.
+/// The head of an answer that ends with its connection; no length means that what follows is a stream. That no other page may
+/// frame it is said here, because a page cannot say it of itself.
 pub fn head(status: &str, content_type: &str, length: Option<usize>) -> String {
     let length = length.map_or(String::new(), |length| {
         format!("Content-Length: {length}\r\n")
     });
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{length}Cache-Control: no-store\r\n\
-         X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
+         X-Content-Type-Options: nosniff\r\nContent-Security-Policy: frame-ancestors 'none'\r\n\
+         Connection: close\r\n\r\n"
     )
 }
 

@@ -36,8 +36,8 @@ use std::collections::BTreeSet;
 use maud::{Markup, PreEscaped, html};
 use plimsoll_core::record::Record;
 
-use crate::format;
 use crate::view::{Kind, View};
+use crate::{format, policy};
 
 pub use comparison::comparison;
 pub use experiment::experiment;
@@ -89,7 +89,7 @@ fn page(title: &str, masthead: &Markup, body: &Markup, versions: &str) -> String
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta http-equiv="Content-Security-Policy"
-                    content="default-src 'none';style-src 'unsafe-inline';script-src 'unsafe-inline'";
+                    content=(policy::of_page(style::SCRIPT, ""));
                 title { (title) }
                 style { (PreEscaped(style::sheet())) }
             }

@@ -28,6 +28,7 @@ pub mod json;
 pub mod k6;
 pub mod live;
 pub mod markdown;
+mod policy;
 pub mod terminal;
 pub mod variants;
 pub mod view;

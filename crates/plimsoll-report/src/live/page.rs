@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{Live, busiest_worker, condition_words};
 use crate::colour::properties;
 use crate::html::lane_token;
+use crate::policy;
 use crate::view::{Lane, load_words, phase_word};
 
 const STYLE: &str = include_str!("page.css");
@@ -18,14 +19,17 @@ const SCRIPT: &str = include_str!("page.js");
 /// The page itself; everything that changes comes over the stream at `events`.
 pub fn page() -> String {
     let [light, dark] = properties();
+    // It listens to `events`, and its icon is empty.
+    let policy = policy::of_page(SCRIPT, ";connect-src 'self';img-src data:");
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
          <title>plimsoll</title><link rel=\"icon\" href=\"data:,\">\
          <style>:root{{{light}color-scheme:light dark}}\
          @media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{STYLE}</style></head>\
          <body><div id=\"page\"></div><noscript>This page draws with JavaScript; the terminal shows \
-         the same figures.</noscript><script>\n{SCRIPT}</script></body></html>\n"
+         the same figures.</noscript><script>{SCRIPT}</script></body></html>\n"
     )
 }
 

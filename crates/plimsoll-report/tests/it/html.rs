@@ -5,11 +5,14 @@ mod markup;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use markup::{Element, parse};
 use plimsoll_core::record::Record;
 use plimsoll_core::verdict::Collapse;
 use plimsoll_report::html::render;
 use plimsoll_report::view::View;
+use sha2::{Digest as _, Sha256};
 
 use crate::{sample, sweep, variants};
 
@@ -114,7 +117,31 @@ fn no_page_asks_for_anything_or_runs_what_a_record_says() {
         ] {
             assert!(!script.contains(word), "{name}: the script has {word}");
         }
+        runs_only(page, script, name);
     }
+}
+
+/// A browser runs that script of the page and no other.
+fn runs_only(page: &str, script: &str, name: &str) {
+    let hash = STANDARD.encode(Sha256::digest(script));
+    let mark = "<meta http-equiv=\"Content-Security-Policy\" content=\"";
+    let (_, rest) = page.split_once(mark).unwrap();
+    let (policy, _) = rest.split_once('"').unwrap();
+    let allowed = format!(";script-src 'sha256-{hash}';");
+    assert!(
+        policy.starts_with("default-src 'none';"),
+        "{name}: {policy}"
+    );
+    assert!(policy.contains(&allowed), "{name}: {policy}");
+}
+
+#[test]
+fn the_live_page_runs_its_own_script_and_asks_its_own_server() {
+    let page = plimsoll_report::live::page();
+    let (_, rest) = page.split_once("<script>").unwrap();
+    let (script, _) = rest.split_once("</script>").unwrap();
+    runs_only(&page, script, "live");
+    assert!(page.contains(";connect-src 'self';img-src data:"));
 }
 
 #[test]

@@ -158,7 +158,16 @@ fn the_live_page_tells_what_happens_and_ends_with_the_run() {
         connection.read_to_string(&mut answer).unwrap();
         answer
     };
-    assert!(ask("/").contains("<title>plimsoll</title>"));
+    let page = ask("/");
+    assert!(page.contains("<title>plimsoll</title>"));
+    for policy in [
+        "\r\nContent-Security-Policy: frame-ancestors 'none'\r\n",
+        "default-src 'none'",
+        "script-src 'sha256-",
+        "connect-src 'self'",
+    ] {
+        assert!(page.contains(policy), "{policy}: {page}");
+    }
     let told: Vec<Value> = ask("/events")
         .lines()
         .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
