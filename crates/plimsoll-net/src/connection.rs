@@ -47,7 +47,7 @@ impl Connection {
     pub(crate) fn over(transport: Transport) -> Self {
         Self {
             transport,
-            parser: AnswerParser::new(false),
+            parser: AnswerParser::new(false).lenient(),
             is_busy: false,
             written: 0,
             sent_before: 0,

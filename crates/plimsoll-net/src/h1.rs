@@ -11,8 +11,10 @@ use thiserror::Error;
 use crate::target::Target;
 use chunked::Chunked;
 
-/// A head longer than this is an attack or a bug. Go's client, and so k6, takes ten times as much.
+/// A head longer than this is an attack or a bug.
 pub(crate) const HEAD_BYTES_MAX: usize = 1 << 20;
+/// As much as Go's client takes, and so k6.
+const HEAD_BYTES_LENIENT: usize = 10 << 20;
 /// Heads of servers are shorter: nginx and Node stop at 8 to 16 KiB.
 pub const HEAD_BYTES_USUAL: usize = 64 << 10;
 /// Headers that are read without memory of their own.
@@ -25,8 +27,8 @@ type Result<T, E = ProtocolError> = std::result::Result<T, E>;
 pub enum ProtocolError {
     #[error("the head of the answer is not HTTP")]
     Head,
-    #[error("the head of the answer is longer than 1 MiB")]
-    LongHead,
+    #[error("the head of the answer is longer than {} MiB", .0 >> 20)]
+    LongHead(usize),
     #[error("Content-Length is not a number, or is given twice with different values")]
     ContentLength,
     #[error("the answer has both Content-Length and Transfer-Encoding")]
@@ -181,6 +183,23 @@ pub struct AnswerParser {
     keepalive: bool,
     head_request: bool,
     may_switch: bool,
+    reading: Reading,
+}
+
+/// Which answers are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Strict,
+    Lenient,
+}
+
+impl Reading {
+    const fn head_bytes_max(self) -> usize {
+        match self {
+            Self::Strict => HEAD_BYTES_MAX,
+            Self::Lenient => HEAD_BYTES_LENIENT,
+        }
+    }
 }
 
 /// What comes next: a head, or a body by how its end is known; no body is a length of zero.
@@ -203,7 +222,17 @@ impl AnswerParser {
             keepalive: true,
             head_request,
             may_switch: false,
+            reading: Reading::Strict,
         }
+    }
+
+    /// Reads what Go's client reads, and so k6, and what others then call an answer: a head of 10 MiB, a space behind the name
+    /// of a header, a length beside chunks, which decide. Not for whoever passes an answer on, because the next reader may
+    /// see another end of it.
+    #[must_use]
+    pub fn lenient(mut self) -> Self {
+        self.reading = Reading::Lenient;
+        self
     }
 
     /// The request asks for another protocol: after a 101 everything up to the end of the connection is body.
@@ -306,8 +335,9 @@ impl AnswerParser {
     }
 
     fn hold(&mut self, input: &[u8]) -> Result<()> {
-        if self.held.len() + input.len() > HEAD_BYTES_MAX {
-            return Err(ProtocolError::LongHead);
+        let most = self.reading.head_bytes_max();
+        if self.held.len() + input.len() > most {
+            return Err(ProtocolError::LongHead(most));
         }
         self.held.extend_from_slice(input);
         Ok(())
@@ -320,6 +350,8 @@ impl AnswerParser {
         let mut rules = httparse::ParserConfig::default();
         // A line that goes on in the next is obsolete, and read by everybody (RFC 9112, section 5.2).
         rules.allow_obsolete_multiline_headers_in_responses(true);
+        let is_lenient = self.reading == Reading::Lenient;
+        rules.allow_spaces_after_header_name_in_responses(is_lenient);
         let parsed = rules.parse_response_with_uninit_headers(&mut head, bytes, &mut headers);
         match parsed {
             Ok(httparse::Status::Complete(length)) => self.take_head(&head, length, sink),
@@ -414,9 +446,9 @@ impl AnswerParser {
             }
         }
         match (content_length, chunked) {
-            (Some(_), true) => Err(ProtocolError::TwoFramings),
+            (Some(_), true) if self.reading == Reading::Strict => Err(ProtocolError::TwoFramings),
+            (_, true) => Ok(State::Chunked(Chunked::new())),
             (Some(length), false) => Ok(State::Length(length)),
-            (None, true) => Ok(State::Chunked(Chunked::new())),
             (None, false) => Ok(State::UntilEof),
         }
     }

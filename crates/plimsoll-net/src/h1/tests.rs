@@ -9,7 +9,14 @@ fn parse(bytes: &[u8]) -> Result<Option<Answer>, ProtocolError> {
 }
 
 fn in_pieces(bytes: &[u8], size: usize) -> Result<Option<Answer>, ProtocolError> {
-    let mut parser = AnswerParser::new(false);
+    feed_in_pieces(AnswerParser::new(false), bytes, size)
+}
+
+fn feed_in_pieces(
+    mut parser: AnswerParser,
+    bytes: &[u8],
+    size: usize,
+) -> Result<Option<Answer>, ProtocolError> {
     let mut answer = None;
     for piece in bytes.chunks(size) {
         assert_eq!(answer, None, "an answer ended before its last byte");
@@ -83,7 +90,7 @@ fn lies_and_nonsense_are_named() {
     for (text, error) in [
         ("SSH-2.0-OpenSSH\r\n\r\n", ProtocolError::Head),
         ("HTTP/1.1 099 Odd\r\n\r\n", ProtocolError::Head),
-        (&long_head, ProtocolError::LongHead),
+        (&long_head, ProtocolError::LongHead(HEAD_BYTES_MAX)),
         (&trailers, ProtocolError::LongTrailers),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
@@ -135,6 +142,42 @@ fn lies_and_nonsense_are_named() {
             "in pieces: {shown}"
         );
     }
+}
+
+/// The generator counts what k6 counts as answered; the guard, which passes answers on, refuses the same.
+#[test]
+fn a_lenient_reader_takes_what_go_takes() {
+    let large = format!(
+        "HTTP/1.1 200 OK\r\nX: {}\r\nContent-Length: 2\r\n\r\nok",
+        "a".repeat(3 * HEAD_BYTES_MAX)
+    );
+    let chunks = "2\r\nok\r\n0\r\n\r\n";
+    let both = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}"
+    );
+    let spaced = "HTTP/1.1 200 OK\r\nX : 1\r\nContent-Length : 2\r\n\r\nok";
+    for (text, refusal) in [
+        (&*large, ProtocolError::LongHead(HEAD_BYTES_MAX)),
+        (&both, ProtocolError::TwoFramings),
+        (spaced, ProtocolError::Head),
+    ] {
+        let shown: String = text.chars().take(80).collect();
+        assert_eq!(in_pieces(text.as_bytes(), 4096), Err(refusal), "{shown}");
+        for size in [4096, text.len()] {
+            let lenient = AnswerParser::new(false).lenient();
+            let read = feed_in_pieces(lenient, text.as_bytes(), size);
+            let answer = read.unwrap().expect("it is whole");
+            assert_eq!(answer.bytes, text.len() as u64, "{shown}");
+            assert!(answer.keepalive, "{shown}");
+        }
+    }
+    let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "a".repeat(HEAD_BYTES_LENIENT));
+    let refused = AnswerParser::new(false)
+        .lenient()
+        .feed(endless.as_bytes(), &mut ());
+    assert_eq!(refused, Err(ProtocolError::LongHead(HEAD_BYTES_LENIENT)));
+    let words = ProtocolError::LongHead(HEAD_BYTES_LENIENT).to_string();
+    assert_eq!(words, "the head of the answer is longer than 10 MiB");
 }
 
 /// What Go's client, and so k6, takes for an answer is one here.

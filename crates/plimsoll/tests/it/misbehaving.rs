@@ -99,7 +99,7 @@ fn silent_reset(stream: &mut TcpStream, n: u64) -> bool {
 }
 
 /// Whole answers, however odd: all of them count as answered.
-const ODD: [(&str, Manner); 7] = [
+const ODD: [(&str, Manner); 10] = [
     ("surplus", |stream, _| say(stream, &format!("{OK}{OK}"))),
     ("informational", |stream, _| {
         let early = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
@@ -125,6 +125,25 @@ const ODD: [(&str, Manner); 7] = [
         say(
             stream,
             &format!("HTTP/1.1 200 OK\r\nX: {long}\r\nContent-Length: 0\r\n\r\n"),
+        )
+    }),
+    ("huge head", |stream, _| {
+        let long = "a".repeat(2_000_000);
+        say(
+            stream,
+            &format!("HTTP/1.1 200 OK\r\nX: {long}\r\nContent-Length: 0\r\n\r\n"),
+        )
+    }),
+    ("a space behind a name", |stream, _| {
+        say(
+            stream,
+            "HTTP/1.1 200 OK\r\nX : 1\r\nContent-Length: 0\r\n\r\n",
+        )
+    }),
+    ("a length beside chunks", |stream, _| {
+        say(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
         )
     }),
     ("until the end", |stream, _| {
