@@ -14,7 +14,11 @@ use crate::vu_state::VuState;
 /// The body of the fiber in which a virtual user is born.
 pub(crate) fn run(ctx: &Ctx<'_>, vu: &VuState, realm: Option<&Realm>) -> End {
     match evaluate(ctx, vu, realm) {
-        Ok(()) => End::Ok { returned: None },
+        // What ends a script may have only rejected a promise.
+        Ok(()) => {
+            let ending = vu.ending.borrow_mut().take();
+            ending.unwrap_or(End::Ok { returned: None })
+        }
         Err(error) => thrown::end_of(ctx, vu, error),
     }
 }

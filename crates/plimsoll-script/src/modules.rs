@@ -2,9 +2,10 @@
 
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
-use rquickjs::{Ctx, Exception, Module, Result};
+use rquickjs::{Ctx, Module, Result};
 
 use crate::natives;
+use crate::natives::stop::no_module;
 use crate::raw::state_of;
 use crate::resolve::Target;
 
@@ -22,7 +23,7 @@ impl Resolver for Modules {
         let target = vu.worker.catalogue.resolve(base, name);
         target
             .map(|target| target.id())
-            .map_err(|message| Exception::throw_reference(ctx, &message))
+            .map_err(|message| no_module(ctx, &vu, name, &message))
     }
 }
 

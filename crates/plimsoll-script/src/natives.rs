@@ -37,7 +37,7 @@ pub(crate) mod globals;
 pub(crate) mod http;
 pub(crate) mod k6;
 pub(crate) mod metrics;
-mod stop;
+pub(crate) mod stop;
 pub(crate) mod subtle;
 pub(crate) mod text;
 pub(crate) mod timers;

@@ -49,6 +49,17 @@ const LATER: [&str; 12] = [
     "k6/experimental/tracing",
 ];
 
+const BROWSER: [&str; 2] = ["k6/browser", "k6/experimental/browser"];
+
+/// Where extensions of k6 are.
+const EXTENSIONS: &str = "k6/x/";
+
+/// Whether k6 has a module of that name, or may have, that is not there: a script that went on without it would test
+/// something else.
+pub(crate) fn is_of_k6_alone(specifier: &str) -> bool {
+    LATER.contains(&specifier) || BROWSER.contains(&specifier) || specifier.starts_with(EXTENSIONS)
+}
+
 impl Target {
     /// The name under which the engine knows the module.
     pub(crate) fn id(&self) -> String {
@@ -153,13 +164,13 @@ fn remote(specifier: &str, rest: &str) -> Result<Target, String> {
 }
 
 fn unknown_native(specifier: &str) -> String {
-    if specifier.starts_with("k6/x/") {
+    if specifier.starts_with(EXTENSIONS) {
         return format!(
             "cannot import {specifier:?}: extensions of k6 are compiled Go code and cannot be loaded; \
              run this script with the k6 that it was built for"
         );
     }
-    if specifier == "k6/browser" || specifier == "k6/experimental/browser" {
+    if BROWSER.contains(&specifier) {
         return format!(
             "cannot import {specifier:?}: browsers are not driven here; keep the browser scenario in k6 and \
              move the HTTP load into a script of its own"

@@ -3,6 +3,7 @@
 use rquickjs::object::Property;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Persistent, Result, Value};
 
+use super::stop::no_module;
 use super::{
     console, crypto, functions, set_functions, set_getters, subtle, text, timers, utils, web_url,
 };
@@ -178,7 +179,7 @@ fn require<'js>(call: &Call<'_, 'js>) -> Result<Value<'js>> {
     let base = calling_module(ctx, &call.vu.entry.borrow());
     let catalogue = &call.vu.worker.catalogue;
     let target = catalogue.resolve(&base, &specifier);
-    let target = target.map_err(|message| Exception::throw_reference(ctx, &message))?;
+    let target = target.map_err(|message| no_module(ctx, &call.vu, &specifier, &message))?;
     let id = target.id();
     let known = call.vu.required.borrow().get(&id).cloned();
     if let Some(known) = known {

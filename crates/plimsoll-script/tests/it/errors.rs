@@ -29,6 +29,27 @@ fn refusal(files: &[(&str, &str)]) -> (String, Cause) {
     (error.to_string(), error.cause())
 }
 
+/// k6 has them, so a script that caught the refusal would test something else.
+#[test]
+fn what_k6_alone_has_is_refused_though_it_is_caught() {
+    for (text, parts) in [
+        (
+            "let ws; try { ws = require('k6/ws') } catch (e) {} export default () => {}",
+            ["main.js:1", "k6/ws", "not supported yet"],
+        ),
+        (
+            "try { await import('k6/browser') } catch (e) {} export default () => {}",
+            ["main.js:1", "k6/browser", "browsers are not driven"],
+        ),
+    ] {
+        let (message, cause) = refusal(&[("/t/main.js", text)]);
+        assert_eq!(cause, INIT, "{message}");
+        for part in parts {
+            assert!(message.contains(part), "{part} in {message}");
+        }
+    }
+}
+
 #[test]
 fn errors_name_place_and_fix() {
     type Case<'a> = (&'a [(&'a str, &'a str)], Cause, &'a [&'a str]);
