@@ -162,6 +162,8 @@ pub(crate) struct ScriptSource {
     pub(crate) strictness: Strictness,
     /// What k6 would find on this host counts: variables of the process in `__ENV`, the configuration file of the user.
     pub(crate) takes_surroundings: bool,
+    /// Variables of k6 that the command does not follow, with what is said where one is set.
+    pub(crate) unfollowed: Vec<(String, String)>,
     /// `--include-system-env-vars`, where somebody said it.
     pub(crate) system_env: Option<bool>,
     pub(crate) outs: Vec<k6::Output>,

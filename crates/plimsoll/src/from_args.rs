@@ -26,7 +26,11 @@ const COMPARE_DURATION: Nanos = Nanos::from_secs(60);
 pub(crate) fn run(args: &Args) -> Result<Recipe> {
     if args.form == Some(Form::Script) {
         let load = ScriptLoad::Own { objectives: None };
-        return Ok(script(args, in_surroundings(args.script.clone()), load));
+        return Ok(script(
+            args,
+            in_surroundings(args, args.script.clone()),
+            load,
+        ));
     }
     if args.form == Some(Form::Workload) {
         return workload(args, None);
@@ -49,9 +53,11 @@ pub(crate) fn run(args: &Args) -> Result<Recipe> {
 }
 
 /// A script that somebody runs by hand finds what k6 would find on this host; one of an experiment what the experiment says.
-fn in_surroundings(source: ScriptSource) -> ScriptSource {
+fn in_surroundings(args: &Args, source: ScriptSource) -> ScriptSource {
     ScriptSource {
         takes_surroundings: true,
+        // Of the command: a side of a comparison is read as if it were run by itself.
+        unfollowed: args.script.unfollowed.clone(),
         ..source
     }
 }
@@ -66,7 +72,7 @@ pub(crate) fn find(args: &Args) -> Result<Recipe> {
     if args.form == Some(Form::Script) {
         return script_search(
             args,
-            in_surroundings(args.script.clone()),
+            in_surroundings(args, args.script.clone()),
             settings,
             objectives,
         );
@@ -172,7 +178,7 @@ pub(crate) fn compared_url(args: &Args, text: &str) -> Result<Recipe> {
 
 /// One script of `plimsoll compare`, with what was said for it alone.
 pub(crate) fn compared_script(args: &Args, own: ScriptSource) -> Result<Recipe> {
-    let own = in_surroundings(own);
+    let own = in_surroundings(args, own);
     if args.compare.find {
         let (settings, objectives) = compared_search(args)?;
         return script_search(args, own, settings, objectives);
@@ -293,7 +299,7 @@ pub(crate) fn swept(args: &Args) -> Result<Recipe> {
     if !args.sweep.find && !is_script {
         return run(args);
     }
-    let mut source = in_surroundings(args.script.clone());
+    let mut source = in_surroundings(args, args.script.clone());
     if !args.sweep.find {
         // Thresholds of a script may end a run early; here --slo judges.
         let no_thresholds = ("no-thresholds".to_owned(), "true".to_owned());

@@ -10,7 +10,7 @@ use plimsoll_core::nearest::nearest;
 use plimsoll_core::schedule::Leg;
 use plimsoll_workload::WorkloadFile;
 
-use super::{Flag, Form, Group, Takes, Verb, flags_of, variable};
+use super::{FLAGS, Flag, Form, Group, Takes, Verb, flags_of, variable};
 use crate::args::Args;
 use crate::{form, request};
 
@@ -173,6 +173,7 @@ impl Given {
             // As in k6: what a script is does not depend on where one looks at it.
             args.script.system_env.get_or_insert(false);
         }
+        args.script.unfollowed = unfollowed(self.verb);
         args.load.legs.clone_from(&self.legs);
         args.lab.experiment = args.path();
         Ok(args)
@@ -263,6 +264,34 @@ impl Given {
             (format!("--{}", flag.long), shown, origin)
         })
     }
+}
+
+/// Variables of k6 that say what another command has a flag for and this one has not, each with the words that say so.
+pub(super) fn unfollowed(verb: Verb) -> Vec<(String, String)> {
+    let served: Vec<String> = flags_of(verb).into_iter().filter_map(k6_says).collect();
+    let missing = |flag: &Flag| {
+        let name = k6_says(flag).filter(|name| !served.contains(name))?;
+        let words = format!(
+            "{name} is not followed: plimsoll {} has no --{}",
+            verb.name(),
+            flag.long
+        );
+        Some((name, words))
+    };
+    FLAGS.iter().filter_map(missing).collect()
+}
+
+/// The variable of k6 that says the same; of the options of scripts only those that say what becomes of the results, because
+/// the others are read for every command.
+fn k6_says(flag: &Flag) -> Option<String> {
+    // These change nothing anywhere.
+    if matches!(flag.long, "type" | "compatibility-mode") {
+        return None;
+    }
+    let of_results = flag.option.filter(|spec| spec.name.starts_with("summary"));
+    let option = of_results.and_then(|spec| spec.env);
+    let variable = flag.k6_variable.map(str::to_owned);
+    variable.or_else(|| Some(format!("K6_{}", option?)))
 }
 
 /// Phases last as long as they say, where nothing else does.

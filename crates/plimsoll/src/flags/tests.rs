@@ -356,6 +356,36 @@ fn a_flag_wins_over_a_variable_and_that_over_the_default() {
     assert!(error.starts_with("PLIMSOLL_"), "{error}");
 }
 
+/// They were neither obeyed nor named.
+#[test]
+fn a_command_names_the_variables_of_k6_that_it_has_no_flag_for() {
+    let names = |verb| -> BTreeSet<String> {
+        let unfollowed = given::unfollowed(verb).into_iter();
+        unfollowed.map(|(name, _)| name).collect()
+    };
+    assert_eq!(names(Verb::Run), BTreeSet::new());
+    for verb in [Verb::Find, Verb::Compare, Verb::Sweep] {
+        let names = names(verb);
+        for name in [
+            "K6_OUT",
+            "K6_LOG_OUTPUT",
+            "K6_LOG_FORMAT",
+            "K6_SUMMARY_EXPORT",
+        ] {
+            assert!(names.contains(name), "{verb:?} {name}");
+        }
+        for name in ["K6_VUS", "K6_BATCH", "K6_NO_COLOR"] {
+            assert!(!names.contains(name), "{verb:?} {name}");
+        }
+    }
+    let of_find = given::unfollowed(Verb::Find);
+    let words = "K6_OUT is not followed: plimsoll find has no --out";
+    assert!(
+        of_find.contains(&("K6_OUT".to_owned(), words.to_owned())),
+        "{of_find:?}"
+    );
+}
+
 /// Every command's help as one page; `UPDATE_DOCS=1 cargo test -p plimsoll` writes it anew.
 #[test]
 fn the_page_of_commands_is_the_table() {

@@ -69,7 +69,7 @@ pub(crate) fn load(source: &ScriptSource, seed: u64, stop: &Arc<AtomicBool>) -> 
         ..Settings::default()
     };
     if source.takes_surroundings {
-        surroundings::warn_of_unfollowed();
+        surroundings::warn_of_unfollowed(source);
     }
     let (program, whole) = load_program(source, first, stop)?;
     if let Some(why) = program.own_context_because() {

@@ -166,11 +166,16 @@ pub(super) fn config_file(source: &ScriptSource) -> Option<PathBuf> {
 }
 
 /// A variable of k6 is obeyed, or named here: never dropped without a word. Told once, also where a script is read often.
-pub(super) fn warn_of_unfollowed() {
+pub(super) fn warn_of_unfollowed(source: &ScriptSource) {
     static ONCE: Once = Once::new();
+    let of_command = |name: &str| {
+        let unfollowed = source.unfollowed.iter().find(|(known, _)| known == name);
+        unfollowed.map(|(_, words)| words.clone())
+    };
     ONCE.call_once(|| {
-        for (name, value) in variables() {
-            if let Some(warning) = problem_of(&name).filter(|_| !value.is_empty()) {
+        let given = variables();
+        for (name, _) in given.iter().filter(|(_, value)| !value.is_empty()) {
+            if let Some(warning) = problem_of(name).or_else(|| of_command(name)) {
                 console::warn(&warning);
             }
         }

@@ -92,6 +92,15 @@ fn variables_of_k6_are_obeyed_or_named() {
     for part in ["K6_CLOUD_TOKEN is not followed", "K6_ITERATIONS is meant"] {
         assert!(lines.contains(part), "{part} in {lines}");
     }
+    let mut searched = command(&folder, &["find", &script, "--slo", "p99<1s"]);
+    searched
+        .env("K6_OUT", "json=none.json")
+        .env("K6_SUMMARY_EXPORT", "none.json");
+    let (_, _, err) = said(&mut searched);
+    for name in ["K6_OUT", "K6_SUMMARY_EXPORT"] {
+        let words = format!("{name} is not followed: plimsoll find has no --");
+        assert!(err.contains(&words), "{words} in {err}");
+    }
     let summary = folder.file("summary.json");
     let mut newer = run(&folder, &script, &["--summary-export", &summary]);
     let (code, _, err) = said(newer.env("K6_NEW_MACHINE_READABLE_SUMMARY", "true"));
