@@ -36,6 +36,7 @@ fn section(view: &View) -> String {
         putln!(out, "> **Warning:** {}\n", escape(warning));
     }
     figures(&mut out, view);
+    codes(&mut out, view);
     script::section(&mut out, view);
     mix::section(&mut out, view);
     if view.kind == Kind::Find {
@@ -84,6 +85,20 @@ fn figures(out: &mut String, view: &View) {
         );
     }
     out.push('\n');
+}
+
+/// Of a run its status codes, and what was sent beside the first request of each attempt, as on the terminal.
+fn codes(out: &mut String, view: &View) {
+    let level = view.deciding_level().filter(|_| view.kind == Kind::Run);
+    let Some(level) = level else {
+        return;
+    };
+    if let Some(status) = level.status_words() {
+        putln!(out, "**Status codes:** {}\n", escape(&status));
+    }
+    for further in level.further_requests() {
+        putln!(out, "{}.\n", escape(&further));
+    }
 }
 
 fn levels(out: &mut String, view: &View) {

@@ -83,14 +83,26 @@ pub(crate) fn keep(what: &str, path: &Path, bytes: &[u8]) {
 /// Writes a file whole or not at all.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = || format!("write {}", path.display());
-    // A device or a pipe is written as it is.
-    if path.exists() && !path.is_file() {
+    // A device or a pipe is written as it is; `/dev/stdout` may be a file and has a name that must stay.
+    if path.exists() && !path.is_file() || path.starts_with("/dev") {
         return std::fs::write(path, bytes).with_context(written);
     }
+    // A link keeps leading to its file.
+    let target = std::fs::canonicalize(path);
+    let path = target.as_deref().unwrap_or(path);
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
-    let result = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
+    let beside = std::fs::write(&part, bytes);
+    // Its folder may take no new file.
+    if path.is_file()
+        && beside
+            .as_ref()
+            .is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+    {
+        return std::fs::write(path, bytes).with_context(written);
+    }
+    let result = beside.and_then(|()| std::fs::rename(&part, path));
     result.with_context(|| {
         let _nothing_left = std::fs::remove_file(&part);
         written()

@@ -81,7 +81,9 @@ pub(crate) fn execute(args: &Args, verb: Verb) -> Result<Exit> {
     show(loaded, &played);
     keep(&args.summary, loaded, &played);
     if loaded.options.settings.summary_mode != "disabled" && played.summary.is_none() {
-        output::data(&truth(&verdict, session.record.interrupted_at()));
+        let windows = session.record.windows.iter();
+        let resent = windows.map(|window| window.resent_count).sum();
+        output::data(&truth(&verdict, resent, session.record.interrupted_at()));
     }
     let record = session.path.as_ref().map(|path| path.display().to_string());
     let report = session.close(verdict);
@@ -209,7 +211,7 @@ fn write_all(texts: Vec<k6::Written>) {
 }
 
 /// What k6 cannot tell: response time from the intended start, failures by kind, whether to believe it.
-fn truth(verdict: &Verdict, interrupted_at: Option<Nanos>) -> String {
+fn truth(verdict: &Verdict, resent: u64, interrupted_at: Option<Nanos>) -> String {
     let response = &verdict.response_time_ns;
     let mut outcomes: Vec<String> = Vec::new();
     for (outcome, count) in &verdict.outcomes {
@@ -232,6 +234,10 @@ fn truth(verdict: &Verdict, interrupted_at: Option<Nanos>) -> String {
         format::rate(verdict.offered_per_s),
         outcomes.join(", "),
     );
+    if resent > 0 {
+        let count = format::plural(resent, "request was", "requests were");
+        let _infallible = writeln!(text, "  {count} written once more");
+    }
     let failed: Vec<_> = gates(GateState::Fail).collect();
     let head = if failed.is_empty() {
         "run valid"
@@ -260,8 +266,9 @@ fn put(target: &k6::Target, text: &str) -> Result<(), String> {
         k6::Target::File(path) => {
             let folder = Path::new(path).parent().unwrap_or(Path::new(""));
             let made = std::fs::create_dir_all(folder);
-            made.and_then(|()| std::fs::write(path, text))
-                .map_err(|error| format!("handleSummary: cannot write {path}: {error}"))?;
+            made.map_err(anyhow::Error::from)
+                .and_then(|()| output::write_whole(Path::new(path), text.as_bytes()))
+                .map_err(|error| format!("handleSummary: cannot write {path}: {error:#}"))?;
         }
     }
     Ok(())

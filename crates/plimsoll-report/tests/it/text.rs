@@ -1,5 +1,6 @@
 //! Markdown for pull requests and the JSON document.
 
+use plimsoll_core::Outcome;
 use plimsoll_core::step::StepLoad;
 use plimsoll_report::{json, markdown};
 use serde_json::Value;
@@ -14,6 +15,27 @@ fn markdown_of_a_search() {
 #[test]
 fn markdown_of_a_missed_run() {
     insta::assert_snapshot!(markdown::summary(&[sample::run(520.0, 20)]));
+}
+
+/// The terminal says them, and nobody sees it in a pull request.
+#[test]
+fn markdown_has_the_status_codes_of_a_run() {
+    let mut record = sample::run(520.0, 20);
+    for window in &mut record.windows {
+        window.operations[0].note_status(Outcome::Ok, 200);
+        window.operations[0].note_status(Outcome::Shed, 503);
+        window.resent_count = 1;
+    }
+    let text = markdown::summary(&[record]).replace('\u{a0}', " ");
+    let codes = text
+        .lines()
+        .find(|line| line.starts_with("**Status codes:**"));
+    let codes = codes.unwrap_or_else(|| panic!("{text}"));
+    assert!(
+        codes.contains("200: ") && codes.contains("503: "),
+        "{codes}"
+    );
+    assert!(text.contains(" requests were written once more"), "{text}");
 }
 
 #[test]

@@ -263,6 +263,12 @@ export function handleSummary(data) {
 }
 ";
 
+const ONE_SUMMED: &str = "
+import http from 'k6/http';
+export const options = { iterations: 20 };
+export default function () { http.get(__ENV.AT); }
+";
+
 /// Requests that a script counted, those of them that failed, and how many the server saw.
 fn script(folder: &Folder, server: &Server, method: &str) -> (u64, u64, u64) {
     server.seen.store(0, Ordering::SeqCst);
@@ -299,6 +305,13 @@ fn a_script_counts_what_the_server_saw() {
         );
         assert!(failed > REQUESTS / 4, "{failed} failed");
     }
+    let server = Server::start(silent_end);
+    let (summed, at) = (ONE_SUMMED, format!("AT={}", server.url()));
+    std::fs::write(folder.file("summed.js"), summed).unwrap();
+    let args = ["run", "summed.js", "--quiet", "--no-record", "-e", &at];
+    let (_, stdout, stderr) = plimsoll(&folder, &args);
+    let words = stdout.replace('\u{a0}', " ");
+    assert!(words.contains(" written once more"), "{words}{stderr}");
     for (name, manner) in ODD {
         let server = Server::start(manner);
         let counted = script(&folder, &server, "GET");

@@ -360,6 +360,34 @@ fn a_run_says_what_it_plays_and_what_came_of_it() {
     );
 }
 
+/// A reader of the old one saw half of the new one; a link was left to lead to its file.
+#[test]
+fn what_handle_summary_writes_is_whole_or_not_there() {
+    use std::io::Read as _;
+    let folder = Folder::new();
+    let text = "export default () => {};
+        export function handleSummary() { return { 'sum.txt': 'new', 'link.txt': 'linked' }; }";
+    let script = write(&folder, "sum.js", text);
+    let file = |name: &str| folder.file(name);
+    std::fs::write(file("sum.txt"), "old and longer").unwrap();
+    std::fs::write(file("target.txt"), "old").unwrap();
+    std::os::unix::fs::symlink(file("target.txt"), file("link.txt")).unwrap();
+    let mut before = std::fs::File::open(file("sum.txt")).unwrap();
+    let (code, _, err) = said(&mut run(&folder, &script, &[]));
+    assert_eq!(code, 0, "{err}");
+    let mut old = String::new();
+    before.read_to_string(&mut old).unwrap();
+    assert_eq!(old, "old and longer");
+    for (name, written) in [("sum.txt", "new"), ("target.txt", "linked")] {
+        assert_eq!(std::fs::read_to_string(file(name)).unwrap(), written);
+    }
+    assert!(
+        std::fs::symlink_metadata(file("link.txt"))
+            .unwrap()
+            .is_symlink()
+    );
+}
+
 /// k6's dashboards add connecting and the handshake to nothing: they are in `blocked` already.
 #[test]
 fn blocked_holds_the_time_of_connecting() {
