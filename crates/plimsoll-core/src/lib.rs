@@ -18,6 +18,7 @@ pub mod outcome;
 pub mod record;
 pub mod scenario;
 pub mod schedule;
+pub mod secrets;
 pub mod statistics;
 pub mod status;
 pub mod step;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use http::Uri;
+use plimsoll_core::secrets::masked_user;
 use thiserror::Error;
 
 /// A URL that requests can be sent to.
@@ -58,27 +59,29 @@ pub enum TargetError {
 impl Target {
     pub fn parse(url: &str) -> Result<Self, TargetError> {
         let text = url.trim();
+        // A password may stand before the host, and errors are read by others.
+        let shown = || masked_user(text);
         if !text.contains("://") {
-            return Err(TargetError::NoScheme(text.to_owned()));
+            return Err(TargetError::NoScheme(shown()));
         }
         // Fragments are never sent; everything else must be a valid URI as typed.
         let without_fragment = text.split('#').next().unwrap_or(text);
         let uri: Uri = without_templates(without_fragment)
             .parse()
-            .map_err(|error| TargetError::Syntax(text.to_owned(), format!("{error}")))?;
+            .map_err(|error| TargetError::Syntax(shown(), format!("{error}")))?;
         let tls = match uri.scheme_str() {
             Some("http") => false,
             Some("https") => true,
             other => {
                 let scheme = other.unwrap_or_default().to_owned();
-                return Err(TargetError::Scheme(text.to_owned(), scheme));
+                return Err(TargetError::Scheme(shown(), scheme));
             }
         };
         let authority = uri
             .authority()
-            .ok_or_else(|| TargetError::NoHost(text.to_owned()))?;
+            .ok_or_else(|| TargetError::NoHost(shown()))?;
         if authority.as_str().contains('@') {
-            return Err(TargetError::UserInfo(text.to_owned()));
+            return Err(TargetError::UserInfo(shown()));
         }
         let host = authority
             .host()
@@ -86,7 +89,7 @@ impl Target {
             .trim_end_matches(']')
             .to_owned();
         if host.is_empty() {
-            return Err(TargetError::NoHost(text.to_owned()));
+            return Err(TargetError::NoHost(shown()));
         }
         // `http` forgets a port that it cannot parse, so what follows the host is read here.
         let port = match authority.as_str().strip_prefix(authority.host()) {
@@ -95,7 +98,7 @@ impl Target {
                 Ok(port) if port > 0 => port,
                 _ => {
                     let reason = "the port is not between 1 and 65535".to_owned();
-                    return Err(TargetError::Syntax(url.to_owned(), reason));
+                    return Err(TargetError::Syntax(shown(), reason));
                 }
             },
         };

@@ -34,7 +34,7 @@ pub use error::{Position, ScriptError};
 pub use host::Host;
 pub use program::{Load, Program};
 pub use runtime::Runtime;
-pub use settings::{Limits, Settings, SystemTags};
+pub use settings::{Limits, Secrets, Settings, SystemTags};
 pub use sources::{Disk, Memory, Sources};
 pub use tags::{TagSetId, TagTable};
 pub use turn::{End, Iteration, Resumption, Scenario, Suspension, Thrown};

@@ -24,6 +24,15 @@ pub struct Settings {
     /// Root of all randomness in scripts.
     pub seed: u64,
     pub limits: Limits,
+    pub secrets: Secrets,
+}
+
+/// Whether warnings and `httpDebug` have URLs and headers as they are (`--show-secrets`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Secrets {
+    #[default]
+    Masked,
+    Shown,
 }
 
 impl Default for Settings {
@@ -40,6 +49,7 @@ impl Default for Settings {
             system_tags: SystemTags::default(),
             seed: 0,
             limits: Limits::default(),
+            secrets: Secrets::Masked,
         }
     }
 }

@@ -164,6 +164,8 @@ pub(crate) struct ScriptSource {
     pub(crate) takes_surroundings: bool,
     /// Variables of k6 that the command does not follow, with what is said where one is set.
     pub(crate) unfollowed: Vec<(String, String)>,
+    /// In its log.
+    pub(crate) show_secrets: bool,
     /// `--include-system-env-vars`, where somebody said it.
     pub(crate) system_env: Option<bool>,
     pub(crate) outs: Vec<k6::Output>,

@@ -58,6 +58,7 @@ fn in_surroundings(args: &Args, source: ScriptSource) -> ScriptSource {
         takes_surroundings: true,
         // Of the command: a side of a comparison is read as if it were run by itself.
         unfollowed: args.script.unfollowed.clone(),
+        show_secrets: args.output.show_secrets,
         ..source
     }
 }

@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 
 use anyhow::{Result, bail};
 use plimsoll_core::Outcome;
+use plimsoll_core::secrets::masked_url;
 use plimsoll_core::test::{How, Over, Test};
 use plimsoll_engine::Options;
 use plimsoll_engine::preflight::{Greeting, Preflight};
@@ -15,7 +16,6 @@ use crate::measure::greet_store;
 use crate::output;
 use crate::prepared::{Prepared, Subject};
 use crate::recipe::address_of_store;
-use crate::secrets::masked_url;
 
 /// What may be done before the load.
 #[derive(Clone, Copy)]

@@ -1,30 +1,8 @@
-//! What a record, a report and a log must not hold: values of headers that prove who somebody is, values in URLs, bodies.
-//!
-//! Of each its length and the first digits of its SHA-256 stay, by which two tests can be told apart.
+//! A test as its record, its report and its lines may hold it: without secrets, which `plimsoll_core::secrets` knows, and bodies.
 
 use plimsoll_core::record::ScriptCounts;
+use plimsoll_core::secrets::{digest, digits, is_secret, masked_url};
 use plimsoll_core::test::{Request, Test, What};
-use sha2::{Digest as _, Sha256};
-
-/// Headers whose values are secret by their standard.
-const NAMES: [&str; 4] = [
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "set-cookie",
-];
-/// Others are by what their name holds: `X-Api-Key`, `X-Auth-Token`, `X-Amz-Security-Token`.
-const PARTS: [&str; 9] = [
-    "api-key",
-    "apikey",
-    "api_key",
-    "token",
-    "secret",
-    "password",
-    "session",
-    "credential",
-    "signature",
-];
 
 /// The test as its record says it.
 pub(crate) fn masked(mut test: Test) -> Test {
@@ -77,13 +55,6 @@ fn mask(request: &mut Request) {
     }
 }
 
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    NAMES.contains(&&*name)
-        || PARTS.iter().any(|part| name.contains(part))
-        || name.ends_with("-key")
-}
-
 /// `2 bytes, sha256 2d711642`; empty without a body.
 fn body_words(request: &Request) -> String {
     if request.body.is_empty() {
@@ -93,58 +64,11 @@ fn body_words(request: &Request) -> String {
     format!("{} bytes, sha256 {digits}", request.body.len())
 }
 
-/// The URL with a digest in the place of each value of its query; a template is none.
-pub(crate) fn masked_url(url: &str) -> String {
-    let Some((front, query)) = url.split_once('?') else {
-        return url.to_owned();
-    };
-    let (query, fragment) = match query.split_once('#') {
-        Some((query, fragment)) => (query, format!("#{fragment}")),
-        None => (query, String::new()),
-    };
-    let pairs: Vec<String> = query
-        .split('&')
-        .map(|pair| match pair.split_once('=') {
-            Some((name, value)) if !value.is_empty() && !is_template(value) => {
-                format!("{name}={}", digest(value))
-            }
-            _ => pair.to_owned(),
-        })
-        .collect();
-    format!("{front}?{}{fragment}", pairs.join("&"))
-}
-
-fn is_template(value: &str) -> bool {
-    value.starts_with("{{") && value.ends_with("}}")
-}
-
-/// `masked:12:6b86b273`: length and digest. All of it may stand in a URL.
-fn digest(value: &str) -> String {
-    format!("masked:{}:{}", value.len(), digits(value.as_bytes()))
-}
-
-/// As many as tell a handful of values apart.
-fn digits(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    let first: [u8; 4] = std::array::from_fn(|index| digest[index]);
-    format!("{:08x}", u32::from_be_bytes(first))
-}
-
 #[cfg(test)]
 mod tests {
     use plimsoll_core::test::{Generator, How, Load};
 
     use super::*;
-
-    #[test]
-    fn values_of_a_query_are_masked_and_told_apart() {
-        let masked = masked_url("http://a/x?id=1&flag&empty=&n={{counter}}&key=s3cret#top");
-        assert_eq!(
-            masked,
-            "http://a/x?id=masked:1:6b86b273&flag&empty=&n={{counter}}&key=masked:6:1ec1c26b#top"
-        );
-        assert_eq!(masked_url("http://a/x"), "http://a/x");
-    }
 
     #[test]
     fn nothing_secret_of_a_request_stays() {

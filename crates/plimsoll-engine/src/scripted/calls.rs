@@ -1,11 +1,13 @@
 //! Lets virtual users go on, carries their calls to the client and what came of them back.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
+use plimsoll_core::secrets::{masked_url, masked_value};
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_script::host::LogLevel;
 use plimsoll_script::http::HttpCall;
-use plimsoll_script::{Resumption, Suspension};
+use plimsoll_script::{Resumption, Secrets, Suspension};
 
 use super::client::Finished;
 use super::exchange::Caller;
@@ -212,9 +214,9 @@ impl VirtualUsers {
             return;
         }
         let (method, url) = (&call.method, &call.url);
-        let (target, host) = (&url.target, &url.authority);
+        let (target, host) = (self.shown_url(&url.target), &url.authority);
         let mut text = format!("Request:\n{method} {target} HTTP/1.1\nHost: {host}\n");
-        push_headers(&mut text, call.headers.iter());
+        self.push_headers(&mut text, call.headers.iter());
         self.log_debug(text, call.body.as_deref().unwrap_or_default());
     }
 
@@ -233,8 +235,30 @@ impl VirtualUsers {
                 result.reason
             ),
         };
-        push_headers(&mut text, result.headers.iter());
+        self.push_headers(&mut text, result.headers.iter());
         self.log_debug(text, &result.body);
+    }
+
+    fn shown_url<'u>(&self, url: &'u str) -> Cow<'u, str> {
+        if self.script.settings.secrets == Secrets::Shown {
+            return url.into();
+        }
+        masked_url(url).into()
+    }
+
+    /// A log outlives the test: who sends is not in it, unless somebody asks for that.
+    fn push_headers<'a>(
+        &self,
+        text: &mut String,
+        headers: impl Iterator<Item = (&'a str, &'a str)>,
+    ) {
+        let shows = self.script.settings.secrets == Secrets::Shown;
+        for (name, value) in headers {
+            let masked = (!shows).then(|| masked_value(name, value)).flatten();
+            for part in [name, ": ", masked.as_deref().unwrap_or(value), "\n"] {
+                text.push_str(part);
+            }
+        }
     }
 
     fn log_debug(&self, mut text: String, body: &[u8]) {
@@ -247,13 +271,5 @@ impl VirtualUsers {
             message: text.into(),
             source: Some("http-debug"),
         }));
-    }
-}
-
-fn push_headers<'a>(text: &mut String, headers: impl Iterator<Item = (&'a str, &'a str)>) {
-    for (name, value) in headers {
-        for part in [name, ": ", value, "\n"] {
-            text.push_str(part);
-        }
     }
 }

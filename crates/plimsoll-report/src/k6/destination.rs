@@ -1,5 +1,6 @@
 //! Where results go: what `--out` names, and what `handleSummary` returned.
 
+use plimsoll_core::secrets::masked_url;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -57,8 +58,9 @@ impl Output {
             Some(file) => format!("{name} ({})", file.path),
             None => name.to_owned(),
         };
-        // A URL may hold a password.
-        let to = |name: &str, url: &Option<String>| match url.as_deref().map(without_user) {
+        // A URL may hold a password, and its query a token.
+        let shown = |url: &str| masked_url(&without_user(url));
+        let to = |name: &str, url: &Option<String>| match url.as_deref().map(shown) {
             Some(url) => format!("{name} ({url})"),
             None => name.to_owned(),
         };
@@ -212,6 +214,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_banner_holds_no_secret_of_a_url() {
+        let output = Output::parse("influxdb=http://me:hidden-1@h:8086/k6?token=hidden-2").unwrap();
+        assert_eq!(
+            output.shown(),
+            "influxdb (http://h:8086/k6?token=masked:8:d177fc71)"
+        );
+    }
 
     #[test]
     fn outputs_as_they_are_named() {

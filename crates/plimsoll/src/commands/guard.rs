@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use plimsoll_core::guarding::{self, StartFrom};
+use plimsoll_core::secrets::masked_url;
 use plimsoll_guard::settings::{self, Flags, Settings, Shown};
 use plimsoll_guard::{Config, Host, Listener, Listening, Place, Scheme};
 
 use crate::args::GuardArgs;
 use crate::exit::Exit;
 use crate::machine::raise_descriptors;
-use crate::secrets::masked_url;
 use crate::{output, records};
 
 /// Descriptors for everything but connections of clients and those they need to the upstream.

@@ -22,7 +22,9 @@ use plimsoll_engine::scripted::{Family, HttpDebug, Naming, Script, Select};
 use plimsoll_net::proxy::Proxies;
 use plimsoll_report::k6::Output;
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance, LogLevel};
-use plimsoll_script::{Disk, Host, Load, Program, Settings, Sources, SystemTags, TagSetId};
+use plimsoll_script::{
+    Disk, Host, Load, Program, Secrets, Settings, Sources, SystemTags, TagSetId,
+};
 
 use super::console;
 use crate::args::ScriptSource;
@@ -95,7 +97,14 @@ pub(crate) fn load(source: &ScriptSource, seed: u64, stop: &Arc<AtomicBool>) -> 
         thresholds.map_err(invalid)?
     };
     thresholds.bind(&mut store).map_err(invalid)?;
-    let settings = script_settings(&options, seed)?;
+    let settings = Settings {
+        secrets: if source.show_secrets {
+            Secrets::Shown
+        } else {
+            Secrets::Masked
+        },
+        ..script_settings(&options, seed)?
+    };
     let env = [program.surroundings(), &source.env[..]].concat();
     let scenarios = options.scenarios.clone();
     let mut script = Script::new(Arc::new(program), settings, scenarios, store);

@@ -483,6 +483,49 @@ fn what_is_kept_holds_no_secret() {
     assert!(record.contains("hidden-1") && record.contains("hidden-3"));
 }
 
+/// What a script's requests are refused with, and what `httpDebug` shows of them.
+#[test]
+fn the_log_of_a_script_holds_no_secret() {
+    let folder = Folder::new();
+    let server = Server::start(|stream, _| {
+        let head = "HTTP/1.1 302 Found\r\nLocation: /?key=hidden-1\r\nSet-Cookie: a=hidden-2\r\n";
+        say(stream, &format!("{head}Content-Length: 0\r\n\r\n"))
+    });
+    let text = "import http from 'k6/http';
+        export const options = { iterations: 1, maxRedirects: 2, httpDebug: 'headers' };
+        export default () => {
+          http.get('http://127.0.0.1:1/?token=hidden-3');
+          http.get('http://me:hidden-4@127.0.0.1:1/?token=hidden-5');
+          http.get('http://127.0.0.1:1000000/?token=hidden-6');
+          http.get(`${__ENV.AT}?token=hidden-7`, { headers: { Authorization: 'Bearer hidden-8' } });
+        };";
+    std::fs::write(folder.file("log.js"), text).unwrap();
+    let at = format!("AT={}", server.url());
+    let said = |more: &[&str]| {
+        let args = ["run", "log.js", "--quiet", "--no-record", "-e", &at];
+        let (_, stdout, stderr) = plimsoll(&folder, &[&args[..], more].concat());
+        stdout + &stderr
+    };
+    let log = || std::fs::read_to_string(folder.file("out.log")).unwrap();
+    let masked = said(&[]) + &said(&["--log-output", "file=out.log"]) + &log();
+    assert!(!masked.contains("hidden-"), "a secret is shown: {masked}");
+    for part in [
+        "Request Failed",
+        "stopped after 2 redirects",
+        "Authorization",
+        "masked:8:",
+    ] {
+        assert!(masked.contains(part), "{part} in {masked}");
+    }
+    let shown = said(&["--show-secrets"]);
+    for part in ["hidden-1", "hidden-2", "hidden-3", "hidden-6", "hidden-8"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    let (_, _, refusal) = plimsoll(&folder, &["run", "http://me:hidden-9@127.0.0.1:1/"]);
+    assert!(refusal.contains("***@127.0.0.1:1"), "{refusal}");
+    assert!(!refusal.contains("hidden-"), "{refusal}");
+}
+
 /// Of a sweep neither, in any of its files.
 #[test]
 fn what_a_sweep_keeps_holds_no_secret() {
