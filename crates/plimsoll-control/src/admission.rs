@@ -320,8 +320,9 @@ impl Admission {
         let waiting = guest.waiting;
         let is_admitted = guest.admitted.is_some();
         let age = now - waiting.arrived;
-        // Clients that go at once close a connection; they were not waiting for anything.
-        if age >= AGE_LEAST {
+        // Clients that go at once close a connection; they were not waiting for anything. And who goes before an answer could be
+        // expected may have any reason: it is not as long as everybody waits.
+        if age >= AGE_LEAST && age.as_secs_f64() >= self.mean.seconds() {
             self.clients.gave_up(now, age);
         }
         if is_admitted {

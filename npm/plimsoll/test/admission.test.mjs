@@ -332,3 +332,30 @@ test('a pause of the service at half load refuses nobody', () => {
   assert.equal(seen.refused.length, 0);
   assert.ok(admission.counts.served > 1_150, `${admission.counts.served}`);
 });
+
+test('clients that go before an answer could come cost the others nothing', () => {
+  const { admission, seen, arrives } = outside(new HalfLoad(0, 0));
+  const patient = [];
+  const hasty = [];
+  for (let now = 1; now < 20_000; now += 1) {
+    if (now % 25 === 0) {
+      patient.push(arrives(now));
+    }
+    if (now > 3_000 && now % 7 === 0) {
+      hasty.push(arrives(now));
+    }
+    for (const guest of seen.admitted) {
+      if (guest.admitted !== undefined && now >= guest.admitted + 30) {
+        admission.ended(now, guest, 'served');
+      }
+    }
+    for (const guest of hasty.filter(({ arrived }) => now === arrived + 15)) {
+      if (!admission.left(now, guest)) {
+        admission.ended(now, guest, 'left');
+      }
+    }
+    admission.turn(now);
+  }
+  const refused = patient.filter((guest) => seen.refused.includes(guest));
+  assert.ok(refused.length < 0.01 * patient.length, `${refused.length} of ${patient.length}, limit ${admission.limit()}`);
+});

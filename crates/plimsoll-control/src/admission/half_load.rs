@@ -14,6 +14,7 @@ mod same_elsewhere;
 use plimsoll_core::Nanos;
 
 use super::limit::{Answer, Demand, Ended, Explained, Limit};
+use super::mean::Mean;
 use brake::{Brake, Verdict};
 use epoch::{Epoch, Measured};
 use line::Line;
@@ -56,6 +57,8 @@ pub(super) struct HalfLoad {
     slot_index: i128,
     /// Latency of answers that were good, for permits of those that were not.
     good_seconds: f64,
+    /// How long answers take that came to a client.
+    usual: Mean,
     /// Smoothed share of failed answers at the limit and at half of it.
     failed: (f64, f64),
     /// Mean in flight of the last epoch at the limit.
@@ -104,6 +107,7 @@ impl HalfLoad {
             wall_ahead_ns: 0,
             slot_index: 0,
             good_seconds: 0.0,
+            usual: Mean::new(now),
             failed: (0.0, 0.0),
             used: 0.0,
             height: None,
@@ -336,6 +340,12 @@ impl HalfLoad {
         }
     }
 
+    /// Its client went before an answer could be expected, as one does that types on or sends one request to two places: that
+    /// says nothing about the service. When many do so, they must not make the limit fall for those that stay.
+    fn is_abandoned(&self, answer: &Answer) -> bool {
+        answer.ended == Ended::Left && answer.took.as_secs_f64() < self.usual.seconds()
+    }
+
     fn fall(&mut self, now: Nanos) {
         self.level = (self.level * 0.6).max(1.0);
         self.line.doubt(0.3);
@@ -368,6 +378,11 @@ impl Limit for HalfLoad {
     }
 
     fn answered(&mut self, answer: &Answer) {
+        if answer.ended == Ended::Served {
+            self.usual.add(answer.now, answer.took.as_secs_f64());
+        } else if self.is_abandoned(answer) {
+            return;
+        }
         let says_nothing = matches!(answer.ended, Ended::Failed | Ended::Busy)
             || self.brake.is_of_standstill(answer);
         self.epoch.count(answer.ended);

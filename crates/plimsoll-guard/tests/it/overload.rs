@@ -177,6 +177,47 @@ fn who_is_critical_goes_before_those_who_came_first() {
     assert!(place("critical") < seen.find("GET /background ").unwrap_or(usize::MAX));
 }
 
+/// Three times as many as those that read to the end go halfway: that is not what the service does, and no reason to refuse.
+#[test]
+fn clients_that_go_before_an_answer_could_come_cost_the_others_nothing() {
+    let upstream = slow(Duration::from_millis(30));
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let ask = || {
+        let mut client = connect(listening.proxy);
+        client.write_all(GET).unwrap();
+        client
+    };
+    let read = || answer(&mut ask()).ends_with("ok\n");
+    assert!(read());
+    let is_over = AtomicBool::new(false);
+    let served = thread::scope(|scope| {
+        for _ in 0..5 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let client = ask();
+                    thread::sleep(Duration::from_millis(15));
+                    drop(client);
+                    thread::sleep(Duration::from_millis(18));
+                }
+            });
+        }
+        let readers = (0..4).map(|_| {
+            scope.spawn(|| {
+                let served = (0..40).filter(|_| {
+                    thread::sleep(Duration::from_millis(60));
+                    read()
+                });
+                served.count()
+            })
+        });
+        let readers: Vec<_> = readers.collect();
+        let served: usize = readers.into_iter().map(|r| r.join().unwrap()).sum();
+        is_over.store(true, Ordering::Relaxed);
+        served
+    });
+    assert!(served >= 152, "{served} of 160");
+}
+
 /// An answer up to the end of its head, and no byte further.
 fn head(client: &mut TcpStream) -> String {
     let mut read = Vec::new();

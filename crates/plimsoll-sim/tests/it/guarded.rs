@@ -353,6 +353,25 @@ fn an_expensive_route_does_not_starve_the_others() {
     assert!(success >= 0.95, "{success}");
 }
 
+/// Seven of ten requests are given up at half of what they take, as by a page that asks anew with every letter typed: nobody
+/// else is refused for it, although most of what is let in finds its client gone.
+#[test]
+fn clients_that_leave_early_cost_the_others_nothing() {
+    let work = ServiceTime::Fixed { mean: ms(30.0) };
+    let pool = one("pool", Shape::Workers(8), work);
+    let (_, peak) = peak(&pool, 1);
+    let hasty = Clients {
+        timeout: ms(15.0),
+        ..Clients::steady(0.35 * peak)
+    };
+    for seed in 1..=4 {
+        let clients = vec![Clients::steady(0.15 * peak), hasty.clone()];
+        let patient = &play(&pool, &plan(clients, 60, seed)).clients[0];
+        let success = patient.good as f64 / patient.attempts as f64;
+        assert!(success >= 0.99, "{success} with seed {seed}");
+    }
+}
+
 /// Three retries, a timeout of a second, thirty seconds of three times the peak, then 0.6 of it: without a guard the
 /// retries keep the service down, with one it is back in seconds.
 #[test]

@@ -5,6 +5,7 @@ import { Brake, type Verdict } from './brake.js';
 import { Epoch, type Measured } from './epoch.js';
 import type { Demand, Ended, Explained, Limit } from './limit.js';
 import { Line } from './line.js';
+import { Mean } from './mean.js';
 import { Pace } from './pace.js';
 
 const LIMIT_FIRST = 4;
@@ -55,6 +56,8 @@ export class HalfLoad implements Limit {
   private slotIndex = 0;
   /** Latency in seconds of answers that were good, for permits of those that were not. */
   private goodSeconds = 0;
+  /** How long answers take that came to a client. */
+  private readonly usual: Mean;
   /** Smoothed share of failed answers at the limit and at half of it. */
   private failedWhole = 0;
   private failedHalf = 0;
@@ -73,6 +76,7 @@ export class HalfLoad implements Limit {
    */
   constructor(now: number, private wallAhead: number) {
     this.epoch = new Epoch(now);
+    this.usual = new Mean(now);
   }
 
   private slot(): number {
@@ -257,6 +261,12 @@ export class HalfLoad implements Limit {
     }
   }
 
+  /** Its client went before an answer could be expected, as one does that types on or sends one request to two places: that
+   * says nothing about the service. When many do so, they must not make the limit fall for those that stay. */
+  private isAbandoned(took: number, ended: Ended): boolean {
+    return ended === 'left' && took < this.usual.value;
+  }
+
   private fall(now: number): void {
     this.level = Math.max(this.level * 0.6, 1);
     this.line.doubt(0.3);
@@ -278,6 +288,11 @@ export class HalfLoad implements Limit {
   }
 
   answered(now: number, took: number, ended: Ended): void {
+    if (ended === 'served') {
+      this.usual.add(now, took);
+    } else if (this.isAbandoned(took, ended)) {
+      return;
+    }
     const saysNothing = ended === 'failed' || this.brakes.isOfStandstill(now, took, ended);
     this.epoch.count(ended);
     if (!saysNothing) {
