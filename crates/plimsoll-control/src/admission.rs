@@ -243,7 +243,7 @@ impl Admission {
         if self.config.rejector && self.config.queue {
             let level = self.level(now, class, owner, request.session);
             if !self.rejector.passes(level) {
-                self.refuse(&waiting, Refusal::Door);
+                self.refuse(&waiting, level.refusal());
                 return ticket;
             }
         }
@@ -262,19 +262,19 @@ impl Admission {
         ticket
     }
 
-    /// A request is here that is refused at the door ([`Refusal::Door`]), and has no ticket. If not, nothing has happened:
-    /// it [`Self::arrives`]. Cheaper than that for those who refuse much.
-    pub fn turns_away(&mut self, now: Nanos, request: &Request) -> bool {
+    /// A request is here that is refused at the door ([`Refusal::Door`] or [`Refusal::Share`]), and has no ticket. If not, nothing
+    /// has happened: it [`Self::arrives`]. Cheaper than that for those who refuse much.
+    pub fn turns_away(&mut self, now: Nanos, request: &Request) -> Option<Refusal> {
         // What a retry counts as is decided when it arrives.
         if request.is_retry || !self.config.rejector || !self.config.queue {
-            return false;
+            return None;
         }
         let owner = self.fairness.owner(request.tenant, request.route);
         let level = self.level(now, request.class, owner, request.session);
         let is_refused = self.rejector.turns_away(level);
         self.counts.arrived += u64::from(is_refused);
         self.counts.refused += u64::from(is_refused);
-        is_refused
+        is_refused.then(|| level.refusal())
     }
 
     fn level(&self, now: Nanos, class: Class, owner: Owner, session: u64) -> Level {

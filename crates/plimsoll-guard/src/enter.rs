@@ -37,8 +37,8 @@ impl Server {
     /// The refusal of a request that needs nothing to be done for it; if there is none, nothing has happened.
     pub(crate) fn turns_away(&self, asked: &Asked) -> Option<Answer> {
         let member = asked.group.as_ref()?.only()?;
-        let is_refused = member.gate.turns_away(&asked.wanted);
-        is_refused.then(|| self.refused(&member, Refusal::Door))
+        let refusal = member.gate.turns_away(&asked.wanted)?;
+        Some(self.refused(&member, refusal))
     }
 
     /// Waits for a permit, at most `until` its client gives up. Dropping the future gives the place back. The error is what the

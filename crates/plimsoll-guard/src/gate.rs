@@ -150,12 +150,15 @@ impl Gate {
         })
     }
 
-    /// Whether a request is refused at the door; if not, nothing has happened.
-    pub(crate) fn turns_away(&self, request: &Request) -> bool {
+    /// Why a request is refused at the door; if it is not, nothing has happened.
+    pub(crate) fn turns_away(&self, request: &Request) -> Option<Refusal> {
+        if self.is_shadow.get() {
+            return None;
+        }
         let mut inner = self.inner.borrow_mut();
-        let is_refused = !self.is_shadow.get() && inner.admission.turns_away(self.now(), request);
-        inner.refused[Refusal::Door as usize] += u64::from(is_refused);
-        is_refused
+        let refusal = inner.admission.turns_away(self.now(), request)?;
+        inner.refused[refusal as usize] += 1;
+        Some(refusal)
     }
 
     /// Waits for a permit; `holder` says who it is, once there is one. Dropping the future gives the place back.

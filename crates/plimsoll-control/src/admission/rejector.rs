@@ -6,6 +6,7 @@
 
 use plimsoll_core::Nanos;
 
+use super::Refusal;
 use super::class::Class;
 
 const WINDOW: Nanos = Nanos::from_millis(100);
@@ -59,6 +60,16 @@ impl Level {
         let rank =
             class as usize * RANKS + 2 * usize::from(greedy.tenant) + usize::from(greedy.route);
         Self(rank * COHORTS + (session % COHORTS as u64) as usize)
+    }
+
+    /// What one of them is told at the door.
+    pub(super) fn refusal(self) -> Refusal {
+        let is_greedy_tenant = self.0 / COHORTS % RANKS >= 2;
+        if is_greedy_tenant {
+            Refusal::Share
+        } else {
+            Refusal::Door
+        }
     }
 }
 

@@ -447,6 +447,44 @@ fn retries_beyond_their_budget_wait_with_the_background() {
     assert_eq!(admission.counts().retries_demoted, 40);
 }
 
+/// Of two tenants one asks for ten times what can be done: it is told that it has had its share, and the other is not.
+#[test]
+fn a_tenant_with_more_than_its_share_is_told_so_at_the_door() {
+    let mut admission = fixed(1);
+    let mut told = [0_u32; 2];
+    let mut flying = None;
+    for now in 0..6_000 {
+        let modest = (now % 100 == 50).then_some(1);
+        for tenant in std::iter::once(0).chain(modest) {
+            let request = Request {
+                tenant: tenant as u64,
+                session: now,
+                ..Request::default()
+            };
+            match admission.turns_away(ms(now), &request) {
+                // Before the first have been served, nobody has had anything.
+                Some(refusal) if now >= 1_000 => {
+                    told[tenant] += u32::from(refusal == Refusal::Share);
+                    assert_eq!(refusal == Refusal::Share, tenant == 0, "at {now} ms");
+                }
+                Some(_) => {}
+                None => _ = admission.arrives(ms(now), &request),
+            }
+        }
+        if now % 10 == 0
+            && let Some(ticket) = flying.take()
+        {
+            admission.ended(ms(now), ticket, Ended::Served);
+        }
+        for decision in decisions(&mut admission) {
+            if let Decision::Admitted(ticket) = decision {
+                flying = Some(ticket);
+            }
+        }
+    }
+    assert!(told[0] > 100 && told[1] == 0, "{told:?}");
+}
+
 /// Ten times too much, so that few wait: of their places the most important have most, and each other class what it is owed.
 #[test]
 fn of_few_places_too_every_class_has_some() {
