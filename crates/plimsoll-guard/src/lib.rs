@@ -25,6 +25,7 @@ mod policy;
 mod pool;
 mod refusal;
 mod relay;
+mod repeats;
 mod request;
 mod said;
 mod scratch;

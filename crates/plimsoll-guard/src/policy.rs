@@ -1,13 +1,16 @@
 //! What is asked of whom: a request's route, group, class and tenant, from what its head says.
 
+use std::cell::RefCell;
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
 use plimsoll_control::admission::{Class, Request};
+use tokio::time::Instant;
 
 use crate::config::{Config, Match, TenantKey, Timeouts};
+use crate::repeats::Repeats;
 use crate::said;
 use crate::upstreams::Upstreams;
 
@@ -42,6 +45,7 @@ pub(crate) struct Policy {
     pub(crate) groups: Vec<Rc<Upstreams>>,
     /// Keys are hashed so that nobody can choose whom they are counted with.
     hashing: RandomState,
+    repeats: RefCell<Repeats>,
 }
 
 /// A request as it is let in.
@@ -67,6 +71,7 @@ impl Policy {
             config,
             groups,
             hashing,
+            repeats: RefCell::default(),
         }
     }
 
@@ -98,7 +103,7 @@ impl Policy {
             route: self.hashing.hash_one(&label),
             session: tenant_key,
             deadline: None,
-            is_retry: is_retry(facts),
+            is_retry: self.repeats(facts, tenant_key) || is_retry(facts),
         };
         Asked {
             group: place.and_then(|place| self.groups.get(place)).cloned(),
@@ -112,6 +117,16 @@ impl Policy {
             wanted,
             patience: said::patience(facts.field),
         }
+    }
+
+    /// Whether its idempotency key came lately, of the same tenant and for the same.
+    fn repeats(&self, facts: &Facts<'_>, tenant: u64) -> bool {
+        let Some(key) = (facts.field)("idempotency-key") else {
+            return false;
+        };
+        let hash = (tenant, facts.method, facts.target, key);
+        let hash = self.hashing.hash_one(hash);
+        self.repeats.borrow_mut().again(hash, Instant::now())
     }
 
     /// The header first, which somebody trusted sets; then the route, then the rules.

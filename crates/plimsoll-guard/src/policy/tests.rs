@@ -145,6 +145,26 @@ fn what_lets_somebody_in_is_not_shown() {
 }
 
 #[test]
+fn a_key_that_comes_again_is_a_retry() {
+    let policy = policy(|_| {});
+    let is_retry = |target: &str, key: Option<&'static [u8]>, last: u8| {
+        let field = |name: &str| key.filter(|_| name == "idempotency-key");
+        let facts = Facts {
+            client: IpAddr::from([10, 0, 0, last]),
+            ..facts("POST", target, "a", &field)
+        };
+        policy.asked(&facts).wanted.is_retry
+    };
+    assert!(!is_retry("/pay", Some(b"k1"), 7));
+    assert!(is_retry("/pay", Some(b"k1"), 7));
+    // Another key, another thing, another client; and no key at all.
+    assert!(!is_retry("/pay", Some(b"k2"), 7));
+    assert!(!is_retry("/order", Some(b"k1"), 7));
+    assert!(!is_retry("/pay", Some(b"k1"), 8));
+    assert!(!is_retry("/pay", None, 7) && !is_retry("/pay", None, 7));
+}
+
+#[test]
 fn attempts_are_counted_and_labels_have_no_ids() {
     let retry = |name: &str| (name == "x-retry-count").then_some(&b"1"[..]);
     let first = |name: &str| (name == "x-envoy-attempt-count").then_some(&b"1"[..]);

@@ -177,6 +177,23 @@ fn who_is_critical_goes_before_those_who_came_first() {
     assert!(place("critical") < seen.find("GET /background ").unwrap_or(usize::MAX));
 }
 
+/// A client that counts no attempts, but gives each request a key: it may try again as often as the budget allows.
+#[test]
+fn a_key_that_comes_again_and_again_spends_the_budget_for_retries() {
+    let upstream = Upstream::answering(OK);
+    let listening = guard(upstream.address, Rule::Fixed(4));
+    let ask = |key: u32| {
+        let mut client = connect(listening.proxy);
+        let request = format!("GET / HTTP/1.1\r\nHost: a\r\nIdempotency-Key: {key}\r\n\r\n");
+        client.write_all(request.as_bytes()).unwrap();
+        assert!(answer(&mut client).ends_with("ok\n"));
+    };
+    (0..20).for_each(ask);
+    assert!(metric(&listening, "retries_demoted_total") < 0.5);
+    (0..40).for_each(|_| ask(7));
+    assert!(metric(&listening, "retries_demoted_total") > 0.5);
+}
+
 /// Three times as many as those that read to the end go halfway: that is not what the service does, and no reason to refuse.
 #[test]
 fn clients_that_go_before_an_answer_could_come_cost_the_others_nothing() {
