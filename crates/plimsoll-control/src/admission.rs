@@ -14,9 +14,11 @@
 
 mod baseline;
 mod class;
+mod counts;
 mod fairness;
 mod floors;
 mod half_load;
+mod holds;
 mod limit;
 mod looks;
 mod mean;
@@ -38,8 +40,10 @@ use plimsoll_base::slab::Slab;
 use plimsoll_core::Nanos;
 
 pub use class::Class;
+pub use counts::Counts;
 use fairness::{Fairness, Owner};
 use floors::Floors;
+use holds::Holds;
 use limit::{Answer, Demand, Limit};
 pub use limit::{Ended, Explained};
 use mean::Mean;
@@ -138,37 +142,19 @@ impl Refusal {
     ];
 }
 
-/// Counted since the start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    pub arrived: u64,
-    pub admitted: u64,
-    pub served: u64,
-    pub failed: u64,
-    /// Of those admitted: their clients left before the answer.
-    pub left: u64,
-    /// Of those admitted: the service waited for their clients.
-    pub aside: u64,
-    /// Left while they waited.
-    pub left_waiting: u64,
-    /// Were answered, in a trial, while they would have waited.
-    pub withdrawn: u64,
-    refused: u64,
-    /// Retries beyond their budget, which wait with the background.
-    pub retries_demoted: u64,
-}
-
-impl Counts {
-    pub fn refused(&self) -> u64 {
-        self.refused
-    }
-}
-
 #[derive(Debug, Clone, Copy)]
 struct Guest {
     waiting: Waiting,
-    /// When it was let through, and what its tenant was charged in advance.
-    admitted: Option<(Nanos, f64)>,
+    admitted: Option<Admitted>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Admitted {
+    at: Nanos,
+    /// Seconds that its tenant was charged in advance.
+    charged: f64,
+    /// Beyond the limit, beside others that are stuck.
+    is_lent: bool,
 }
 
 #[derive(Debug)]
@@ -183,6 +169,7 @@ pub struct Admission {
     size: Size,
     floors: Floors,
     fairness: Fairness,
+    holds: Holds,
     rejector: Rejector,
     retries: RetryBudget,
     clients: Patience,
@@ -208,6 +195,7 @@ impl Admission {
             size: Size::new(now, PATIENCE),
             floors: Floors::default(),
             fairness: Fairness::new(now, config.seed),
+            holds: Holds::default(),
             rejector: Rejector::new(now),
             retries: RetryBudget::new(RETRIES_RATIO),
             clients: Patience::default(),
@@ -229,6 +217,7 @@ impl Admission {
             self.counts.retries_demoted += 1;
         }
         let owner = self.fairness.owner(request.tenant, request.route);
+        self.holds.came(now, owner);
         let waiting = Waiting {
             ticket: self.guests.next_token(),
             class,
@@ -252,7 +241,7 @@ impl Admission {
             // Time may have made room.
             self.turn(now);
         }
-        let is_full = self.is_full(now);
+        let is_full = self.is_full(now) && !self.could_borrow(owner);
         self.queue.push(waiting);
         if is_full {
             self.was_full = true;
@@ -270,6 +259,7 @@ impl Admission {
             return None;
         }
         let owner = self.fairness.owner(request.tenant, request.route);
+        self.holds.came(now, owner);
         let level = self.level(now, request.class, owner, request.session);
         let is_refused = self.rejector.turns_away(level);
         self.counts.arrived += u64::from(is_refused);
@@ -362,9 +352,10 @@ impl Admission {
         let Some(guest) = self.guests.remove(ticket) else {
             return;
         };
-        let Some((began, charged)) = guest.admitted else {
+        let Some(admitted) = guest.admitted else {
             return;
         };
+        let (began, owner) = (admitted.at, guest.waiting.owner);
         self.pass_time(now);
         let took = now - began;
         if ended != Ended::Aside {
@@ -377,12 +368,13 @@ impl Admission {
         }
         self.rejector.completed();
         let seconds = took.as_secs_f64();
-        let owner = guest.waiting.owner;
-        self.fairness.charge(now, owner, seconds - charged);
+        self.fairness.charge(now, owner, seconds - admitted.charged);
+        self.holds.ended(began, owner, admitted.is_lent);
         match ended {
             Ended::Served => {
                 self.counts.served += 1;
                 self.fairness.took(owner, seconds);
+                self.holds.served(owner);
                 self.mean.add(now, seconds);
                 self.clients.stayed(now - guest.waiting.arrived);
             }
@@ -414,14 +406,17 @@ impl Admission {
             arrived: self.counts.arrived,
             turned_away: self.counts.refused() + self.counts.failed,
         };
-        self.limit.turn(now, self.in_flight, demand);
+        self.holds.pass(now, &self.fairness);
+        let within = self.in_flight - self.holds.lent();
+        self.limit.turn(now, within, demand);
         while self.kept.peek().is_some_and(|Reverse(at)| *at <= now) {
             self.kept.pop();
             self.in_flight -= 1;
         }
         self.size.pass(now);
         let free = self.limit.limit().saturating_sub(self.in_flight);
-        self.rejector.pass_time(now, free);
+        self.rejector
+            .pass_time(now, free.max(self.loans_asked_for(now)));
         self.fairness.pass(now);
         let used = f64::from(self.in_flight) / f64::from(self.limit.limit());
         self.saturation.follow(now, used, self.counts.refused());
@@ -443,11 +438,12 @@ impl Admission {
             let Some(class) = self.floors.next(now, |class| queue.has(class)) else {
                 break;
             };
-            let Some(waiting) = self.queue.next(class, &self.fairness, newest) else {
+            let Some(waiting) = self.queue.next(class, &self.fairness, newest, |_| true) else {
                 break;
             };
-            self.admit(now, &waiting);
+            self.admit(now, &waiting, false);
         }
+        while self.lend(now, newest) {}
         let slots = self.slots();
         while self.queue.len() > slots && self.push_out(now, slots) {}
         self.look_at_queue(now);
@@ -460,12 +456,17 @@ impl Admission {
         self.size.queue_is(now, is_empty);
     }
 
-    fn admit(&mut self, now: Nanos, waiting: &Waiting) {
+    fn admit(&mut self, now: Nanos, waiting: &Waiting, is_lent: bool) {
         let expected = self.expected(waiting.owner);
         let Some(guest) = self.guests.get_mut(waiting.ticket) else {
             return;
         };
-        guest.admitted = Some((now, expected));
+        guest.admitted = Some(Admitted {
+            at: now,
+            charged: expected,
+            is_lent,
+        });
+        self.holds.began(now, waiting.owner, is_lent);
         self.in_flight += 1;
         self.counts.admitted += 1;
         self.size.admitted();

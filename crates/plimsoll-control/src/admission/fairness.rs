@@ -35,6 +35,11 @@ impl Owner {
     pub(super) fn tenant_place(self) -> usize {
         self.tenant.index()
     }
+
+    /// The same of its route.
+    pub(super) fn route_place(self) -> usize {
+        self.route.index()
+    }
 }
 
 impl Fairness {
@@ -65,6 +70,11 @@ impl Fairness {
         let mean = &mut self.seconds[owner.route.index()];
         let weight = if *mean > 0.0 { 1.0 / RECENT } else { 1.0 };
         *mean += weight * (seconds - *mean);
+    }
+
+    /// How long requests of the route at this place take; zero before the first answer.
+    pub(super) fn seconds_of(&self, place: usize) -> f64 {
+        self.seconds[place]
     }
 
     /// How long such a request takes, if any was answered yet.

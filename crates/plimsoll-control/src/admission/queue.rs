@@ -80,14 +80,15 @@ struct Lines {
 }
 
 impl Lines {
-    /// The line that comes first by `before`: its owner's rank, then the age of its oldest.
+    /// The line that comes first by `before`: its owner's rank, then the age of its oldest. Of those that `may`.
     fn line(
         &self,
+        may: impl Fn(Owner) -> bool,
         rank: impl Fn(Owner) -> f64,
         before: impl Fn((f64, Nanos), (f64, Nanos)) -> bool,
     ) -> Option<Owner> {
         let mut best: Option<(Owner, (f64, Nanos))> = None;
-        for (owner, line) in &self.lines {
+        for (owner, line) in self.lines.iter().filter(|(owner, _)| may(**owner)) {
             let Some(oldest) = line.front() else { continue };
             let key = (rank(*owner), oldest.arrived);
             if best.is_none_or(|(_, than)| before(key, than)) {
@@ -131,16 +132,26 @@ impl Queue {
         self.waits.add(waiting.owner);
     }
 
-    /// The next of a class: of the one that has had least.
+    /// Whether any of those that `may` waits.
+    pub(super) fn has_any(&self, class: Class, may: impl Fn(Owner) -> bool) -> bool {
+        let mut owners = self.classes[class as usize].lines.keys();
+        owners.any(|owner| may(*owner))
+    }
+
+    /// The next of a class: of the one that has had least, of those that `may`.
     pub(super) fn next(
         &mut self,
         class: Class,
         fairness: &Fairness,
         newest: bool,
+        may: impl Fn(Owner) -> bool,
     ) -> Option<Waiting> {
         let lines = &mut self.classes[class as usize];
         let least = |one: (f64, Nanos), than: (f64, Nanos)| one < than;
-        let taken = lines.take(lines.line(|owner| fairness.rank(owner), least)?, newest);
+        let taken = lines.take(
+            lines.line(may, |owner| fairness.rank(owner), least)?,
+            newest,
+        );
         self.taken(taken)
     }
 
@@ -171,7 +182,7 @@ impl Queue {
         let most = |one: (f64, Nanos), than: (f64, Nanos)| {
             one.0 > than.0 || (one.0.to_bits() == than.0.to_bits() && one.1 < than.1)
         };
-        let taken = lines.take(lines.line(rank, most)?, !newest_first);
+        let taken = lines.take(lines.line(|_| true, rank, most)?, !newest_first);
         self.taken(taken)
     }
 

@@ -262,6 +262,13 @@ fn at_the_door_too_a_connection_goes_on_and_everybody_is_counted() {
     let mut holder = connect(listening.proxy);
     holder.write_all(GET).unwrap();
     eventually("a permit", || metric(&listening, "in_flight") > 0.5);
+    // HEAD is another route: what is lent to it beside the one that hangs is taken, too.
+    thread::sleep(Duration::from_millis(500));
+    let mut borrower = connect(listening.proxy);
+    borrower
+        .write_all(b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n")
+        .unwrap();
+    eventually("a loan", || metric(&listening, "in_flight") > 1.5);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         // Somebody always waits: each for a quarter of a second, and the next comes long before.

@@ -372,6 +372,34 @@ fn clients_that_leave_early_cost_the_others_nothing() {
     }
 }
 
+/// One route hangs for half a minute, whether its clients leave after a second or wait: the others are served beside it.
+#[test]
+fn a_route_that_hangs_shuts_nobody_else_out() {
+    let kinds = [5.0, 30_000.0].map(|mean| (0.5, ServiceTime::Fixed { mean: ms(mean) }));
+    let free = upstream("free", contended(0.0, 0.0), &kinds);
+    for timeout in [1, 60] {
+        let quick = Clients {
+            route: 1,
+            kind: Some(0),
+            ..Clients::steady(100.0)
+        };
+        let hung = Clients {
+            route: 2,
+            kind: Some(1),
+            timeout: seconds(timeout),
+            rates: vec![(seconds(0), 0.0), (seconds(10), 20.0), (seconds(40), 0.0)],
+            ..Clients::steady(0.0)
+        };
+        for seed in 1..=3 {
+            let mut plan = plan(vec![quick.clone(), hung.clone()], 50, seed);
+            plan.counted_from = seconds(10);
+            let quick = &play(&free, &plan).clients[0];
+            let success = quick.good as f64 / quick.attempts as f64;
+            assert!(success >= 0.95, "{success} with {timeout} s, seed {seed}");
+        }
+    }
+}
+
 /// Three retries, a timeout of a second, thirty seconds of three times the peak, then 0.6 of it: without a guard the
 /// retries keep the service down, with one it is back in seconds.
 #[test]
