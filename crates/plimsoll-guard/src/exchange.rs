@@ -18,7 +18,7 @@ use crate::relay::Upload;
 use crate::said;
 use crate::scratch;
 use crate::shared::Server;
-use crate::side::{Side, Step, Trouble};
+use crate::side::{AHEAD_BYTES, Side, Step, Trouble};
 use crate::wire::{Wire, poll_take};
 
 /// What waits for a slow client; more stays with the upstream.
@@ -219,7 +219,11 @@ impl<'a, S: Side> Exchange<'a, S> {
                     return Poll::Ready(Ok(()));
                 }
                 Ok(true) => self.moved_at = Instant::now(),
-                Ok(false) => return self.rest(cx),
+                Ok(false) => match self.look(cx) {
+                    Err(trouble) => return Poll::Ready(Err(trouble)),
+                    Ok(true) => {}
+                    Ok(false) => return self.rest(cx),
+                },
             }
         }
     }
@@ -239,6 +243,16 @@ impl<'a, S: Side> Exchange<'a, S> {
         }
         moved |= self.side.give(cx)?;
         Ok(moved)
+    }
+
+    /// While the upstream takes nothing, nothing of the body is read either, and with it no end of the client.
+    fn look(&mut self, cx: &mut Context<'_>) -> Step {
+        let is_full = self.out.bytes.len() >= AHEAD_BYTES && !self.side.is_body_over();
+        if is_full {
+            self.side.look(cx)
+        } else {
+            Ok(false)
+        }
     }
 
     /// Nothing can be moved now: what that means for the permit, and how long it may last.

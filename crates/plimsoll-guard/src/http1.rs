@@ -14,7 +14,7 @@ use crate::relay::{Relay, Upload};
 use crate::scratch;
 use crate::shared::Server;
 use crate::side::{AHEAD_BYTES, Side, Step, Trouble};
-use crate::wire::poll_take;
+use crate::wire::{EndWatch, poll_take};
 
 /// Of what is to be given, so much that has been given is thrown away before the rest is: an answer is as long as it likes.
 const GIVEN_BYTES: usize = 64 << 10;
@@ -35,6 +35,10 @@ pub(crate) struct Http1<'a> {
     is_head: bool,
     /// The client has sent all that it will, and said so by closing its half.
     has_ended: bool,
+    /// While a body waits for room: until the client has closed its half.
+    watch: Option<EndWatch>,
+    /// No more comes than what the kernel holds.
+    is_closing: bool,
     /// It waits for a word before it sends its body.
     expects: bool,
     /// A body of this length at most is announced.
@@ -53,6 +57,8 @@ impl<'a> Http1<'a> {
             is_begun: false,
             is_head: incoming.is_head,
             has_ended: false,
+            watch: None,
+            is_closing: false,
             expects: incoming.expects_continue,
             is_small: matches!(incoming.framing, Framing::Length(length) if length <= DRAINED_BYTES),
         }
@@ -123,7 +129,7 @@ impl<'a> Http1<'a> {
 
     fn take(&mut self, cx: &mut Context<'_>, upload: &mut Upload) -> Step {
         let mut moved = false;
-        while !self.is_body_over() && upload.bytes.len() < AHEAD_BYTES {
+        while !self.is_body_over() && (self.is_closing || upload.bytes.len() < AHEAD_BYTES) {
             if self.feed(upload)? {
                 moved = true;
                 continue;
@@ -203,6 +209,26 @@ impl Side for Http1<'_> {
         }
         // It sends ahead more than is kept: whether it is still there shows when it is answered.
         Poll::Pending
+    }
+
+    /// A client that has closed its half may have sent the whole body before. Only its end tells, so all that the kernel
+    /// still holds of it is taken, which is no more than a socket's buffer.
+    fn look(&mut self, cx: &mut Context<'_>) -> Step {
+        if self.is_closing || self.relay.is_tunnel {
+            return Ok(false);
+        }
+        if self.watch.is_none() {
+            // Without a descriptor for it the end shows later.
+            self.watch = EndWatch::start(&self.client.wire).ok();
+        }
+        let Some(watch) = &mut self.watch else {
+            return Ok(false);
+        };
+        self.is_closing = watch.poll(cx).is_ready();
+        if self.is_closing {
+            self.watch = None;
+        }
+        Ok(self.is_closing)
     }
 
     fn finish(&mut self) {

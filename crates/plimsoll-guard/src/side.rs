@@ -39,6 +39,10 @@ pub(crate) trait Side: Sink {
     /// Ready once the client has left. What it sends meanwhile is kept, up to a bound.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 
+    /// Looks whether the client has ended while its body waits for room: true if that has just shown, and all that is left of
+    /// the body can be taken.
+    fn look(&mut self, cx: &mut Context<'_>) -> Step;
+
     /// The answer is complete.
     fn finish(&mut self);
 

@@ -1,10 +1,12 @@
 //! One connection, whatever it is made of: TCP or a Unix socket, plain or in TLS.
 
+use std::fmt;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsStream;
 
@@ -70,13 +72,16 @@ impl Wire {
         poll_take(self, &mut cx, &mut room).is_pending()
     }
 
-    /// A peer that has vanished without a word is noticed by the kernel, in the end.
-    pub(crate) fn watch_peer(&self) {
-        let socket = match self {
+    fn socket(&self) -> &Socket {
+        match self {
             Self::Plain(socket) => socket,
             Self::Secure(stream) => stream.get_ref().0,
-        };
-        if let Socket::Tcp(stream) = socket {
+        }
+    }
+
+    /// A peer that has vanished without a word is noticed by the kernel, in the end.
+    pub(crate) fn watch_peer(&self) {
+        if let Socket::Tcp(stream) = self.socket() {
             // Without it the connection ends with its idle time.
             let _set_or_not = rustix::net::sockopt::set_socket_keepalive(stream, true);
         }
@@ -92,6 +97,38 @@ impl Wire {
 
     pub(crate) fn is_secure(&self) -> bool {
         matches!(self, Self::Secure(_))
+    }
+}
+
+/// Is over once a peer has closed its half or the connection was reset, while bytes that it sent before still wait to be
+/// read. What the event loop knows of the wire itself wakes nobody then: that it can be read is known already. So this is a
+/// second name of the same socket, to be dropped with or before the first.
+pub(crate) struct EndWatch(Pin<Box<dyn Future<Output = ()>>>);
+
+impl fmt::Debug for EndWatch {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("EndWatch")
+    }
+}
+
+impl EndWatch {
+    pub(crate) fn start(wire: &Wire) -> io::Result<Self> {
+        // Urgent bytes, which it also stands for, are told of nowhere here: it waits for the end alone.
+        let end = Interest::PRIORITY;
+        Ok(match wire.socket() {
+            Socket::Tcp(stream) => {
+                let second = TcpStream::from_std(stream.as_fd().try_clone_to_owned()?.into())?;
+                Self(Box::pin(async move { drop(second.ready(end).await) }))
+            }
+            Socket::Unix(stream) => {
+                let second = UnixStream::from_std(stream.as_fd().try_clone_to_owned()?.into())?;
+                Self(Box::pin(async move { drop(second.ready(end).await) }))
+            }
+        })
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(cx)
     }
 }
 

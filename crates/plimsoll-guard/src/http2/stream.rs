@@ -324,6 +324,13 @@ impl Side for Http2 {
         reset.map(|_| ())
     }
 
+    fn look(&mut self, cx: &mut Context<'_>) -> Step {
+        match self.poll_gone(cx) {
+            Poll::Ready(()) => Err(Trouble::ClientLeft),
+            Poll::Pending => Ok(false),
+        }
+    }
+
     fn finish(&mut self) {
         self.is_finished = true;
     }

@@ -262,6 +262,32 @@ fn a_stream_that_its_client_takes_back_gives_its_permit_back_and_ends_the_upstre
     });
 }
 
+/// The same in the middle of a body that the upstream does not take: nobody reads it, and its end shows all the same.
+#[test]
+fn a_stream_that_is_taken_back_in_the_middle_of_its_body_gives_its_permit_back() {
+    let upstream = Upstream::start(Arc::new(|_, _| {
+        thread::sleep(Duration::from_secs(3600));
+        false
+    }));
+    let listening = guard(upstream.address, Rule::Fixed(4));
+    run(async {
+        let mut sender = client(&listening).await;
+        let request = Request::post("http://a/up").body(()).unwrap();
+        let (_answer, mut sending) = sender.send_request(request, false).unwrap();
+        while sent_ahead(&mut sending, 32 << 10, false).await > 0 {}
+        while metric(&listening, "in_flight") < 0.5 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        sending.send_reset(h2::Reason::CANCEL);
+        let begun = tokio::time::Instant::now();
+        while metric(&listening, "in_flight") > 0.5 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it is kept");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    assert!(metric(&listening, "ended_total{outcome=\"left\"") > 0.5);
+}
+
 /// Name and value as HPACK has them without any table or coding.
 fn field(name: &str, value: &str) -> Vec<u8> {
     let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();

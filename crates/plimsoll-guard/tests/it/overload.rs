@@ -1,7 +1,8 @@
 //! More than the upstream can do: refusals are quick and say when to come again, and nothing leaks.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -9,7 +10,10 @@ use std::time::Duration;
 
 use plimsoll_control::admission::Rule;
 
-use crate::support::{OK, Upstream, answer, connect, eventually, guard, metric};
+use plimsoll_guard::{Config, Listener, Place};
+
+use crate::sockets::Folder;
+use crate::support::{OK, Upstream, answer, config, connect, eventually, guard, metric, start};
 
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -152,6 +156,81 @@ fn clients_that_leave_take_their_permits_and_connections_with_them() {
     }
     eventually("an empty queue", || metric(&listening, "waiting") < 0.5);
     eventually("the end", || metric(&listening, "connections") < 0.5);
+}
+
+/// Reads the head, and nothing of the body for so long.
+fn busy(length: Duration) -> Upstream {
+    let is_first = AtomicBool::new(true);
+    Upstream::start(Arc::new(move |stream, read| {
+        if is_first.swap(false, Ordering::SeqCst) {
+            thread::sleep(length);
+        }
+        read.ends_with(b"end") && stream.write_all(OK.as_bytes()).is_ok()
+    }))
+}
+
+const LONG: &[u8] = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 16000000\r\n\r\n";
+
+/// Sends until nobody takes any more.
+fn sent_until_full(client: &mut (impl std::io::Write + ?Sized)) {
+    client.write_all(LONG).unwrap();
+    while client.write(&[b'x'; 4096]).is_ok() {}
+}
+
+/// While the service takes nothing of a body, nobody reads it: its client's end has to be seen all the same.
+#[test]
+fn clients_that_break_off_an_upload_that_nobody_takes_give_their_permits_back() {
+    let upstream = Upstream::start(Arc::new(|_, _| {
+        thread::sleep(Duration::from_secs(3600));
+        false
+    }));
+    let folder = Folder::new("broken-off");
+    let path = folder.0.join("front");
+    let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    let listening = start(Config {
+        listeners: vec![
+            Listener::plain(any.into()),
+            Listener::plain(Place::Unix(path.clone())),
+        ],
+        ..config(&[upstream.address], Rule::Fixed(4))
+    });
+    let patience = Some(Duration::from_millis(500));
+    for _ in 0..3 {
+        // One is reset, of the other all comes before its end.
+        let mut reset = TcpStream::connect(listening.proxy).unwrap();
+        reset.set_write_timeout(patience).unwrap();
+        sent_until_full(&mut reset);
+        let mut closed = UnixStream::connect(&path).unwrap();
+        closed.set_write_timeout(patience).unwrap();
+        sent_until_full(&mut closed);
+        eventually("permits", || metric(&listening, "in_flight") > 1.5);
+        rustix::net::sockopt::set_socket_linger(&reset, Some(Duration::ZERO)).unwrap();
+        drop((reset, closed));
+        eventually("the permits", || metric(&listening, "in_flight") < 0.5);
+    }
+    assert!(metric(&listening, "ended_total{outcome=\"left\"") > 5.5);
+    assert!(metric(&listening, "ejected_total") < 0.5);
+}
+
+/// A client may close its half once it has sent all: that is no reason to give up on it.
+#[test]
+fn who_closes_its_half_behind_a_whole_body_is_answered() {
+    let upstream = busy(Duration::from_millis(700));
+    let folder = Folder::new("half-closed");
+    let path = folder.0.join("front");
+    start(Config {
+        listeners: vec![Listener::plain(Place::Unix(path.clone()))],
+        ..config(&[upstream.address], Rule::Fixed(4))
+    });
+    let mut client = UnixStream::connect(&path).unwrap();
+    client.write_all(LONG).unwrap();
+    let mut body = vec![b'x'; 16_000_000];
+    body[15_999_997..].copy_from_slice(b"end");
+    client.write_all(&body).unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    let mut text = String::new();
+    client.read_to_string(&mut text).unwrap();
+    assert!(text.ends_with("ok\n"), "{text}");
 }
 
 #[test]
