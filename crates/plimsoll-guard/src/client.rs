@@ -25,6 +25,8 @@ pub(crate) struct Client {
     pub(crate) wire: Wire,
     pub(crate) inbox: Vec<u8>,
     pub(crate) alarm: Alarm,
+    /// It was accepted while the guard ends.
+    pub(crate) is_late: bool,
 }
 
 impl Client {
@@ -33,6 +35,7 @@ impl Client {
             wire,
             inbox: Vec::new(),
             alarm: Alarm::after(STALLED),
+            is_late: false,
         }
     }
 

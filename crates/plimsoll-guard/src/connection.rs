@@ -26,6 +26,8 @@ use crate::wire::Wire;
 
 /// A head must be complete so soon after its first byte.
 const HEAD: Duration = Duration::from_secs(10);
+/// Whoever was accepted while the guard ends is on its way with a request, which must begin to come so soon.
+const LATE: Duration = Duration::from_secs(1);
 /// The rest of the body of a refused request must come so soon.
 const DRAINED: Duration = Duration::from_secs(2);
 
@@ -52,6 +54,7 @@ pub(crate) async fn serve(wire: Wire, http2: bool, peer: IpAddr, server: Rc<Serv
         return Box::pin(http2::serve(wire, Vec::new(), peer, &server)).await;
     }
     let mut client = Client::new(wire);
+    client.is_late = server.is_stopping();
     let mut may_be_http2 = http2 && !client.wire.is_secure();
     // One for the whole connection: to wait for it anew for every request costs more than to ask it.
     let mut stop = pin!(stopped(&server));
@@ -192,7 +195,7 @@ async fn head(
             }
         }
         seen = client.inbox.len();
-        if !more(client, server, &mut has_begun, stop.as_mut()).await {
+        if !more(client, &mut has_begun, stop.as_mut()).await {
             return Ok(Came::Nothing);
         }
     }
@@ -226,26 +229,24 @@ fn is_worth_reading(inbox: &[u8], seen: usize, looked: usize) -> bool {
 /// Waits for more of a head; false if none comes: silent, slow or gone, there is nobody to tell.
 async fn more(
     client: &mut Client,
-    server: &Server,
     has_begun: &mut Option<Instant>,
     mut stop: Pin<&mut impl Future<Output = ()>>,
 ) -> bool {
     let is_idle = client.inbox.is_empty();
     let now = Instant::now();
-    let until = if is_idle {
+    let until = if is_idle && client.is_late {
+        now + LATE
+    } else if is_idle {
         now + IDLE
     } else {
         *has_begun.get_or_insert(now) + HEAD
     };
     client.alarm.set(until);
-    if is_idle && server.is_stopping() {
-        return false;
-    }
     poll_fn(|cx| {
         if let Poll::Ready(more) = client.poll_more(cx) {
             return Poll::Ready(matches!(more, Ok(true)));
         }
-        if is_idle && stop.as_mut().poll(cx).is_ready() {
+        if is_idle && !client.is_late && stop.as_mut().poll(cx).is_ready() {
             return Poll::Ready(false);
         }
         client.alarm.poll(cx).map(|()| false)

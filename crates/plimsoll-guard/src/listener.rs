@@ -2,6 +2,8 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::AsFd as _;
+use std::os::unix;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +11,7 @@ use std::{fs, net};
 
 use plimsoll_net::tls::Identity;
 use plimsoll_net::tls::serving::{ServerConfig, server_config_of};
-use tokio::net::{TcpListener, TcpSocket, UnixListener};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener, UnixStream};
 use tokio_rustls::{TlsAcceptor, TlsStream};
 
 use crate::GuardError;
@@ -53,20 +55,76 @@ impl Entry {
         }
     }
 
-    /// Whoever comes over a Unix socket comes from this host.
     pub(crate) async fn accept(&self) -> io::Result<(Socket, IpAddr)> {
         match self {
+            Self::Tcp(listener) => listener.accept().await.map(of_tcp),
+            Self::Unix { listener, .. } => {
+                listener.accept().await.map(|(stream, _)| of_unix(stream))
+            }
+        }
+    }
+
+    /// Those that the kernel has taken in already, before the door is shut: with it they would be reset. The kernel is asked
+    /// itself, as the event loop may not have heard of them yet.
+    pub(crate) fn last(&self, mut each: impl FnMut(Socket, IpAddr)) -> io::Result<()> {
+        match self {
             Self::Tcp(listener) => {
-                let (stream, peer) = listener.accept().await?;
-                // Without it answers would wait for each other's acknowledgements; it works all the same.
-                drop(stream.set_nodelay(true));
-                // On a socket for both families one of IPv4 is the same client as on a socket of its own.
-                Ok((Socket::Tcp(stream), peer.ip().to_canonical()))
+                let listener = net::TcpListener::from(listener.as_fd().try_clone_to_owned()?);
+                let next = || -> io::Result<_> {
+                    let (stream, peer) = listener.accept()?;
+                    stream.set_nonblocking(true)?;
+                    Ok((TcpStream::from_std(stream)?, peer))
+                };
+                queued(next, |one| {
+                    let (socket, peer) = of_tcp(one);
+                    each(socket, peer);
+                });
             }
             Self::Unix { listener, .. } => {
-                let (stream, _) = listener.accept().await?;
-                Ok((Socket::Unix(stream), IpAddr::V4(Ipv4Addr::LOCALHOST)))
+                let listener =
+                    unix::net::UnixListener::from(listener.as_fd().try_clone_to_owned()?);
+                let next = || -> io::Result<_> {
+                    let (stream, _) = listener.accept()?;
+                    stream.set_nonblocking(true)?;
+                    UnixStream::from_std(stream)
+                };
+                queued(next, |stream| {
+                    let (socket, peer) = of_unix(stream);
+                    each(socket, peer);
+                });
             }
+        }
+        Ok(())
+    }
+}
+
+fn of_tcp((stream, peer): (TcpStream, net::SocketAddr)) -> (Socket, IpAddr) {
+    // Without it answers would wait for each other's acknowledgements; it works all the same.
+    drop(stream.set_nodelay(true));
+    // On a socket for both families one of IPv4 is the same client as on a socket of its own.
+    (Socket::Tcp(stream), peer.ip().to_canonical())
+}
+
+/// Whoever comes over a Unix socket comes from this host.
+fn of_unix(stream: UnixStream) -> (Socket, IpAddr) {
+    (Socket::Unix(stream), IpAddr::V4(Ipv4Addr::LOCALHOST))
+}
+
+/// Answers of the kernel that are about one client and not about the queue.
+fn is_of_one(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted
+    )
+}
+
+/// What a listener that blocks nobody still has in its queue.
+fn queued<S>(mut next: impl FnMut() -> io::Result<S>, mut each: impl FnMut(S)) {
+    loop {
+        match next() {
+            Ok(one) => each(one),
+            Err(error) if is_of_one(&error) => {}
+            Err(_) => return,
         }
     }
 }
@@ -101,7 +159,7 @@ fn listen_unix(path: &Path) -> io::Result<Entry> {
                 "there is a file of this name that is no socket",
             ));
         }
-        Ok(_) if std::os::unix::net::UnixStream::connect(path).is_ok() => {
+        Ok(_) if unix::net::UnixStream::connect(path).is_ok() => {
             return Err(io::Error::new(
                 io::ErrorKind::AddrInUse,
                 "somebody listens there already",

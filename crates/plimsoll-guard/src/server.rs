@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use plimsoll_base::clock::Clock;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::task::{AbortHandle, LocalSet, spawn_local};
+use tokio::sync::Notify;
+use tokio::task::{JoinHandle, LocalSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
 use crate::access::AccessLog;
@@ -109,8 +110,8 @@ async fn serve(config: &Config, host: &mut dyn Host) -> Result<(), GuardError> {
         reload(&server, &mut doors, host).await;
     }
     let drain = server.policy().config.drain;
-    doors.close();
     server.stop.send_replace(true);
+    doors.close().await;
     let drained = async {
         while server.open.get() > 0 {
             sleep(LOOK).await;
@@ -185,7 +186,9 @@ enum Door {
 #[derive(Debug)]
 struct Opened {
     at: Place,
-    accepting: AbortHandle,
+    accepting: JoinHandle<()>,
+    /// Ends the accepting, once those who wait to be accepted are.
+    shut: Rc<Notify>,
     /// How clients are spoken to from now on; connections keep what they began with.
     manner: Rc<RefCell<Manner>>,
 }
@@ -241,22 +244,30 @@ impl Doors {
         };
         self.open.retain(|door, opened| {
             if !is_wanted(door) {
-                opened.accepting.abort();
+                opened.shut.notify_one();
             }
             is_wanted(door)
         });
         for (door, at, entry) in ready.entries {
             let manner = Rc::new(RefCell::new(Manner::default()));
+            let shut = Rc::<Notify>::default();
             let (server, clients) = (Rc::clone(server), Rc::clone(&manner));
+            let shutting = Rc::clone(&shut);
             let accepting = match door {
                 Door::Proxy(_) => {
-                    spawn_local(async move { accept(&entry, &clients, &server).await })
+                    spawn_local(async move { accept(&entry, &clients, &shutting, &server).await })
                 }
-                Door::Admin(_) => spawn_local(async move { admin::serve(&entry, &server).await }),
+                Door::Admin(_) => spawn_local(async move {
+                    tokio::select! {
+                        () = admin::serve(&entry, &server) => {}
+                        () = shutting.notified() => {}
+                    }
+                }),
             };
             let opened = Opened {
                 at,
-                accepting: accepting.abort_handle(),
+                accepting,
+                shut,
                 manner,
             };
             self.open.insert(door, opened);
@@ -284,11 +295,13 @@ impl Doors {
         }
     }
 
-    /// No more clients; the admin endpoint goes on, and says that it stops.
-    fn close(&mut self) {
-        for (door, opened) in &self.open {
+    /// No more clients than those who wait already; the admin endpoint goes on, and says that it stops.
+    async fn close(&mut self) {
+        for (door, opened) in &mut self.open {
             if matches!(door, Door::Proxy(_)) {
-                opened.accepting.abort();
+                opened.shut.notify_one();
+                // It ends by itself; an error would be that it was aborted.
+                drop((&mut opened.accepting).await);
             }
         }
     }
@@ -309,14 +322,22 @@ fn log_of(
     Ok(Some(Rc::new(AccessLog::start(wanted)?)))
 }
 
-async fn accept(entry: &Entry, manner: &RefCell<Manner>, server: &Rc<Server>) {
+async fn accept(entry: &Entry, manner: &RefCell<Manner>, shut: &Notify, server: &Rc<Server>) {
+    let take = |socket, peer| accepted(server, manner.borrow().clone(), socket, peer);
     loop {
-        match entry.accept().await {
-            Ok((socket, peer)) => accepted(server, manner.borrow().clone(), socket, peer),
+        let came = tokio::select! {
+            biased;
+            () = shut.notified() => break,
+            came = entry.accept() => came,
+        };
+        match came {
+            Ok((socket, peer)) => take(socket, peer),
             // No descriptor is free, or the client has gone already: the next may do better.
             Err(_) => sleep(LOOK).await,
         }
     }
+    // Without a descriptor to do it with they are lost, as they would be with any other that is missing.
+    drop(entry.last(take));
 }
 
 fn accepted(server: &Rc<Server>, manner: Manner, socket: Socket, peer: IpAddr) {
@@ -349,3 +370,6 @@ fn accepted(server: &Rc<Server>, manner: Manner, socket: Socket, peer: IpAddr) {
         connection::serve(wire, manner.http2, peer, Rc::clone(&server)).await;
     });
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,8 +38,12 @@ impl Guard {
         stream
     }
 
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
     fn stop(&self) {
-        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
     }
 }
 
@@ -118,5 +122,40 @@ fn a_signal_ends_it_after_the_answer_that_was_begun() {
         answer.contains("Connection: close") && answer.ends_with("ok\n"),
         "{answer}"
     );
+    assert!(guard.child.wait().unwrap().success());
+}
+
+/// Those whom the kernel has taken in while the guard could not run are answered: with the listener they would be reset.
+#[test]
+fn whoever_was_accepted_by_the_kernel_before_the_signal_is_answered() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", upstream.local_addr().unwrap());
+    let mut guard = Guard::start(&["--upstream", &url]);
+    std::thread::spawn(move || {
+        for service in upstream.incoming() {
+            let mut service = service.unwrap();
+            let _head = service.read(&mut [0; 4096]).unwrap();
+            let answer = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\nok\n";
+            service.write_all(answer).unwrap();
+        }
+    });
+    guard.signal(Signal::STOP);
+    // As many as the limit that nobody has measured yet.
+    let mut clients: Vec<_> = (0..4).map(|_| guard.connect()).collect();
+    for client in &mut clients {
+        client
+            .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            .unwrap();
+    }
+    guard.stop();
+    guard.signal(Signal::CONT);
+    for mut client in clients {
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        assert!(
+            answer.contains("Connection: close") && answer.ends_with("ok\n"),
+            "{answer}"
+        );
+    }
     assert!(guard.child.wait().unwrap().success());
 }
