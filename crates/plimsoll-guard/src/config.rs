@@ -9,10 +9,13 @@ use plimsoll_control::admission::{Class, Rule};
 use plimsoll_control::balance::Balance;
 
 use crate::dial::Place;
+use crate::trust::Network;
 
 #[derive(Debug, Clone)]
 pub struct Config {
     pub listeners: Vec<Listener>,
+    /// Proxies before the guard that are believed about whom a request is from and how it came.
+    pub trusted: Vec<Network>,
     /// Metrics, readiness and `explain`.
     pub admin: Option<SocketAddr>,
     /// At least one.
@@ -244,6 +247,7 @@ impl Config {
     pub fn simple(listen: Place, upstreams: Vec<Origin>) -> Self {
         Self {
             listeners: vec![Listener::plain(listen)],
+            trusted: Vec::new(),
             admin: None,
             groups: vec![Group::simple(upstreams)],
             routes: Vec::new(),

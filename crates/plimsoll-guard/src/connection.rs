@@ -22,6 +22,7 @@ use crate::request;
 use crate::shared::Server;
 use crate::side::Side as _;
 use crate::told::Told;
+use crate::trust::Way;
 use crate::wire::Wire;
 
 /// A head must be complete so soon after its first byte.
@@ -202,7 +203,9 @@ async fn head(
 }
 
 fn came(read: &RequestHead<'_>, peer: IpAddr, is_secure: bool, server: &Server) -> Came {
-    let asked = incoming::asked(read, peer, &server.policy());
+    let policy = server.policy();
+    let way = Way::of(read, peer, is_secure, &policy.config.trusted);
+    let asked = incoming::asked(read, way.client, &policy);
     let line = server
         .log()
         .map(|_| Line::new(read, &asked, is_secure, "HTTP/1.1"));
@@ -216,7 +219,7 @@ fn came(read: &RequestHead<'_>, peer: IpAddr, is_secure: bool, server: &Server) 
         };
         return Came::Refused(refused, line);
     }
-    Came::Request(Box::new(Incoming::new(read, is_secure, asked)), line)
+    Came::Request(Box::new(Incoming::new(read, &way, asked)), line)
 }
 
 /// A head that comes in small pieces is not read again for each of them: once it ends, or has doubled (it may be wrong).

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use plimsoll_net::h1::serving::{Framing, RequestHead};
 
 use crate::policy::{Asked, Facts, Policy};
+use crate::trust::Way;
 
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -24,7 +25,7 @@ pub(crate) struct Incoming {
     pub(crate) asked: Asked,
 }
 
-/// What a client says about its own way here is not believed: it is written anew.
+/// What a client says about its own way here is not believed: it is written anew, from the word of proxies that are trusted.
 const OURS: [&str; 6] = [
     "forwarded",
     "x-forwarded-for",
@@ -47,12 +48,11 @@ impl Incoming {
         }
     }
 
-    /// `is_secure`: it came through TLS.
-    pub(crate) fn new(read: &RequestHead<'_>, is_secure: bool, asked: Asked) -> Self {
+    pub(crate) fn new(read: &RequestHead<'_>, way: &Way<'_>, asked: Asked) -> Self {
         let is_safe = matches!(read.method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
             && read.framing == Framing::Length(0);
         Self {
-            head: outgoing(read, asked.client, is_secure),
+            head: outgoing(read, way),
             framing: read.framing,
             is_head: read.method == "HEAD",
             is_safe,
@@ -76,7 +76,7 @@ pub(crate) fn asked(read: &RequestHead<'_>, client: IpAddr, policy: &Policy) -> 
     })
 }
 
-fn outgoing(read: &RequestHead<'_>, client: IpAddr, is_secure: bool) -> Vec<u8> {
+fn outgoing(read: &RequestHead<'_>, way: &Way<'_>) -> Vec<u8> {
     let mut head = Vec::with_capacity(read.length + 96);
     let mut put = |parts: [&[u8]; 4]| parts.iter().for_each(|part| head.extend_from_slice(part));
     put([
@@ -117,11 +117,8 @@ fn outgoing(read: &RequestHead<'_>, client: IpAddr, is_secure: bool) -> Vec<u8> 
         (None, true) => put([b"Connection: TE\r\nTE: trailers\r\n", b"", b"", b""]),
         (None, false) => {}
     }
-    let client = client.to_string();
-    put([b"X-Forwarded-For: ", client.as_bytes(), b"\r\n", b""]);
-    put([b"X-Forwarded-Host: ", host.as_bytes(), b"\r\n", b""]);
-    let scheme: &[u8] = if is_secure { b"https" } else { b"http" };
-    put([b"X-Forwarded-Proto: ", scheme, b"\r\n\r\n", b""]);
+    way.put(host.as_bytes(), &mut head);
+    head.extend_from_slice(b"\r\n");
     head
 }
 
@@ -147,8 +144,9 @@ mod tests {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let config = Config::simple(any.into(), vec![any.into()]);
         let policy = Policy::new(config, Vec::new(), RandomState::new());
-        let asked = asked(&read, IpAddr::from([10, 0, 0, 7]), &policy);
-        Incoming::new(&read, false, asked)
+        let way = Way::of(&read, IpAddr::from([10, 0, 0, 7]), false, &[]);
+        let asked = asked(&read, way.client, &policy);
+        Incoming::new(&read, &way, asked)
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub mod settings;
 mod shared;
 mod side;
 mod told;
+mod trust;
 mod upstreams;
 mod wire;
 
@@ -49,6 +50,7 @@ pub use config::{
 };
 pub use dial::Place;
 pub use server::{Host, run};
+pub use trust::Network;
 
 /// Where it listens: port 0 has become a real one.
 #[derive(Debug, Clone)]

@@ -20,6 +20,7 @@ use crate::relay::{Upload, in_one_line, is_of_connection};
 use crate::request;
 use crate::shared::Server;
 use crate::side::{AHEAD_BYTES, Side, Step, Trouble};
+use crate::trust::Way;
 
 pub(super) async fn serve(
     request: Request<RecvStream>,
@@ -32,8 +33,10 @@ pub(super) async fn serve(
     let cookies = joined_cookies(&parts.headers);
     let (read, line) = match mapped(&parts, cookies.as_ref(), !body.is_end_stream()) {
         Ok(read) => {
-            let asked = incoming::asked(&read, peer, &server.policy());
-            let incoming = Incoming::new(&read, is_secure, asked);
+            let policy = server.policy();
+            let way = Way::of(&read, peer, is_secure, &policy.config.trusted);
+            let asked = incoming::asked(&read, way.client, &policy);
+            let incoming = Incoming::new(&read, &way, asked);
             let line = server
                 .log()
                 .map(|_| Line::new(&read, &incoming.asked, is_secure, "HTTP/2"));

@@ -43,6 +43,9 @@ section! {
         listen: Option<Many> = "\":8080\"",
         /// the same, as tables
         listeners: Vec<ListenerSpec> = "[[listeners]]",
+        /// proxies before the guard, by address or network, or a list of them: what they say in `X-Forwarded-For`, `-Host`,
+        /// `-Proto` and `-Port` goes on, and requests are their clients', not theirs. From everybody else all of it is taken out
+        trusted: Option<Many> = "\"10.0.0.0/8\"",
         /// the service to protect, or a list of them that do the same: `http://`, `https://` or `unix:/path`
         upstream: Option<Many> = "\"http://127.0.0.1:3000\"",
         /// several services, or more to say about one, instead of `upstream`

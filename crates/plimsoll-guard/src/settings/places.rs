@@ -11,6 +11,7 @@ use super::{Flags, place};
 use crate::config::{AccessLogConfig, LogTo};
 use crate::config::{Certificate, Listener};
 use crate::dial::Place;
+use crate::trust::Network;
 
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
@@ -54,6 +55,15 @@ impl Reader<'_> {
             self.note_of("tls_cert", format!("{:?}", flags.tls_cert), "--tls-cert");
         }
         Ok(listeners)
+    }
+
+    pub(super) fn trusted(&mut self, file: &File) -> Result<Vec<Network>, Misplaced> {
+        let texts = file.trusted.iter().flat_map(|many| &many.0);
+        let networks: Result<Vec<Network>, String> = texts.map(|text| text.parse()).collect();
+        let networks = networks.map_err(|problem| self.wrong("trusted", problem))?;
+        let shown: Vec<String> = networks.iter().map(ToString::to_string).collect();
+        self.note("trusted", format!("{shown:?}"));
+        Ok(networks)
     }
 
     fn listeners_of(&mut self, file: &File) -> Result<Vec<Listener>, Misplaced> {

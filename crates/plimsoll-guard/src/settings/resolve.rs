@@ -23,6 +23,7 @@ pub(super) fn resolve(
 ) -> Result<Settings, Misplaced> {
     let mut reader = Reader::new(place);
     let listeners = reader.listeners(file, flags)?;
+    let trusted = reader.trusted(file)?;
     let admin = reader.admin(file, flags, &listeners)?;
     let groups = reader.groups(file, flags)?;
     let mut timeouts = timeouts(&mut reader, "timeouts", &file.timeouts, Timeouts::default())?;
@@ -47,6 +48,7 @@ pub(super) fn resolve(
     };
     let config = Config {
         listeners,
+        trusted,
         admin,
         groups,
         routes,

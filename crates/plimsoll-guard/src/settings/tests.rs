@@ -26,6 +26,7 @@ const WHOLE: &str = r#"
 listen = [":8080", "127.0.0.1:8081"]
 admin = "127.0.0.1:9464"
 drain = "10s"
+trusted = ["10.0.0.0/8", "fd00::7"]
 class_header = "X-Class"
 
 [groups.app]
@@ -67,6 +68,8 @@ attempts = 0
 fn a_whole_file_is_understood() {
     let config = parsed(WHOLE).unwrap().config;
     assert_eq!(config.listeners.len(), 2);
+    let trusted: Vec<String> = config.trusted.iter().map(ToString::to_string).collect();
+    assert_eq!(trusted, ["10.0.0.0/8", "fd00::7/128"]);
     let [app, reports] = &config.groups[..] else {
         panic!("two groups: {:?}", config.groups);
     };
@@ -129,6 +132,21 @@ fn without_a_file_an_upstream_is_enough() {
 
 /// Each with the line, the key and the way out.
 const WRONG: &[(&str, &str, &str)] = &[
+    (
+        "upstream = \"http://a:1\"\ntrusted = [\"10.0.0.0/8\", \"balancer\"]\n",
+        "guard.toml:2: trusted: `balancer`",
+        "such as 10.0.0.1, 10.0.0.0/8 or fd00::/8",
+    ),
+    (
+        "upstream = \"http://a:1\"\ntrusted = \"10.0.0.0/33\"\n",
+        "guard.toml:2: trusted: `10.0.0.0/33`",
+        "at most 32",
+    ),
+    (
+        "upstream = \"http://a:1\"\ntrusted = \"fd00::1/8\"\n",
+        "guard.toml:2: trusted: `fd00::1/8`",
+        "write fd00::/8",
+    ),
     (
         "upsteam = \"http://a:1\"\n",
         "guard.toml:1: unknown key `upsteam`",

@@ -5,7 +5,9 @@ use std::net::TcpListener;
 
 use plimsoll_control::admission::Rule;
 
-use crate::support::{OK, Upstream, answer, connect, guard, sent};
+use plimsoll_guard::Config;
+
+use crate::support::{OK, Upstream, answer, config, connect, eventually, guard, page, sent, start};
 
 const GET: &str = "GET /a?b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
@@ -19,6 +21,41 @@ fn a_request_goes_through_and_its_answer_back() {
     let seen = upstream.requests();
     assert!(seen.starts_with("GET /a?b HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 127.0.0.1\r\n"));
     assert!(!seen.contains("Connection"));
+}
+
+const FORWARDED: &str = "X-Forwarded-For: 1.1.1.1, 203.0.113.9\r\nX-Forwarded-For: 127.0.0.9\r\nX-Forwarded-Proto: https\r\n\
+                         X-Forwarded-Host: shop.example\r\nX-Forwarded-Port: 443\r\nX-Real-IP: 1.1.1.1\r\nForwarded: for=1.1.1.1\r\n";
+
+/// What comes to the upstream of a request with [`FORWARDED`], and whom the permit is counted for.
+fn forwarded(trusted: &str) -> (String, String) {
+    let upstream = Upstream::start(std::sync::Arc::new(|_, _| false));
+    let listening = start(Config {
+        trusted: vec![trusted.parse().unwrap()],
+        ..config(&[upstream.address], Rule::HalfLoad)
+    });
+    let mut client = connect(listening.proxy);
+    client
+        .write_all(format!("GET / HTTP/1.1\r\nHost: a\r\n{FORWARDED}\r\n").as_bytes())
+        .unwrap();
+    eventually("the request", || upstream.requests().ends_with("\r\n\r\n"));
+    (upstream.requests(), page(&listening, "/explain"))
+}
+
+#[test]
+fn a_trusted_proxy_is_believed_about_its_clients_and_nobody_else_is() {
+    let (seen, explain) = forwarded("127.0.0.0/8");
+    assert_eq!(
+        seen,
+        "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 1.1.1.1, 203.0.113.9, 127.0.0.9, 127.0.0.1\r\n\
+         X-Forwarded-Host: shop.example\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Port: 443\r\n\r\n"
+    );
+    assert!(explain.contains("\"name\": \"203.0.113.9\""), "{explain}");
+    let (seen, explain) = forwarded("10.0.0.0/8");
+    assert_eq!(
+        seen,
+        "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\n\r\n"
+    );
+    assert!(explain.contains("\"name\": \"127.0.0.1\""), "{explain}");
 }
 
 #[test]
