@@ -4,7 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
@@ -15,6 +15,8 @@ use plimsoll_base::Nanos;
 use plimsoll_base::calendar::rfc3339;
 use plimsoll_base::clock::wall_millis;
 use plimsoll_net::h1::serving::RequestHead;
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 use serde_json::json;
 
 use crate::GuardError;
@@ -99,13 +101,7 @@ impl AccessLog {
         let dropped = Arc::<AtomicU64>::default();
         let writer = Writer {
             to: config.to.clone(),
-            out: opened(&config.to).map_err(|source| GuardError::AccessLog {
-                path: match &config.to {
-                    LogTo::Stdout => PathBuf::from("-"),
-                    LogTo::File(path) => path.clone(),
-                },
-                source,
-            })?,
+            out: opened(&config.to).map_err(refused(&config.to))?,
             mask: config.mask,
             dropped: Arc::clone(&dropped),
             told: 0,
@@ -120,6 +116,25 @@ impl AccessLog {
             over,
             dropped,
         })
+    }
+
+    /// Whether it could be started, without making the file.
+    pub(crate) fn check(config: &AccessLogConfig) -> Result<(), GuardError> {
+        let LogTo::File(path) = &config.to else {
+            return Ok(());
+        };
+        let can_write = if path.exists() {
+            access(path, Access::WRITE_OK)
+        } else {
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            let needed = Access::WRITE_OK | Access::EXEC_OK;
+            access(folder.unwrap_or(Path::new(".")), needed)
+        };
+        let can_write = can_write.map_err(io::Error::from);
+        let is_folder: Option<io::Error> = path.is_dir().then(|| Errno::ISDIR.into());
+        can_write
+            .and(is_folder.map_or(Ok(()), Err))
+            .map_err(refused(&config.to))
     }
 
     pub(crate) fn to(&self) -> &LogTo {
@@ -156,6 +171,14 @@ impl Drop for AccessLog {
         // A disk that is stuck does not keep the guard from ending.
         let _ended_or_late = self.over.recv_timeout(LAST);
     }
+}
+
+fn refused(to: &LogTo) -> impl FnOnce(io::Error) -> GuardError {
+    let path = match to {
+        LogTo::Stdout => PathBuf::from("-"),
+        LogTo::File(path) => path.clone(),
+    };
+    move |source| GuardError::AccessLog { path, source }
 }
 
 type Out = BufWriter<Box<dyn Write + Send>>;

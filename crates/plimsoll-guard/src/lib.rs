@@ -5,6 +5,7 @@
 mod access;
 mod admin;
 mod alarm;
+mod check;
 mod client;
 mod config;
 mod connection;
@@ -44,6 +45,7 @@ use std::path::PathBuf;
 use plimsoll_net::tls::TlsError;
 use thiserror::Error;
 
+pub use check::check;
 pub use config::{
     AccessLogConfig, Certificate, Check, ClassRule, Config, Group, Listener, LogTo, Match, Origin,
     Retries, Route, Scheme, Start, TenantKey, Timeouts,

@@ -229,7 +229,10 @@ impl Upstreams {
 }
 
 /// What upstreams in TLS have to prove; nothing where there is none of them.
-fn secure(config: &Group, authorities: Option<&Path>) -> Result<Option<Secure>, GuardError> {
+pub(crate) fn secure(
+    config: &Group,
+    authorities: Option<&Path>,
+) -> Result<Option<Secure>, GuardError> {
     let mut origins = config.upstreams.iter();
     let Some(origin) = origins.find(|origin| origin.scheme == Scheme::Https) else {
         return Ok(None);

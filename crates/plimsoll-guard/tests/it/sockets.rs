@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_control::admission::Rule;
-use plimsoll_guard::{Certificate, Config, Group, Listener, Place};
+use plimsoll_guard::{AccessLogConfig, Certificate, Config, Group, Listener, LogTo, Place, check};
 use plimsoll_net::tls::{ClientConfig, Offer, TlsChoice, client_config_of, server_name};
 use tokio_rustls::rustls::{ClientConnection, StreamOwned};
 
@@ -382,4 +382,58 @@ fn certificates_of_no_use_are_named_at_the_start() {
     assert!(start(missing).contains("none.pem"));
     let keyless = Certificate { key: None, ..own };
     assert!(start(keyless).contains("a.test.pem"));
+}
+
+/// What a start would refuse is refused without one, in the same words; and nothing is made by looking.
+#[test]
+fn files_of_no_use_are_found_without_a_start() {
+    let folder = Folder::new("checked");
+    let (own, _) = certificate(&folder.0, "a.test");
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let log = |path: PathBuf| AccessLogConfig {
+        to: LogTo::File(path),
+        mask: str::to_owned,
+    };
+    let none = folder.0.join("none");
+    let missing = Certificate {
+        chain: none.join("cert.pem"),
+        key: None,
+    };
+    let wrong = [
+        (with_tls(any, vec![missing]), "none/cert.pem"),
+        (
+            Config {
+                upstream_ca: Some(none.join("ca.pem")),
+                ..before("https://127.0.0.1:9")
+            },
+            "none/ca.pem",
+        ),
+        (
+            Config {
+                access_log: Some(log(none.join("log"))),
+                ..before("http://127.0.0.1:9")
+            },
+            "none/log",
+        ),
+        (
+            Config {
+                access_log: Some(log(folder.0.clone())),
+                ..before("http://127.0.0.1:9")
+            },
+            "checked",
+        ),
+    ];
+    for (config, file) in wrong {
+        let said = check(&config).unwrap_err().to_string();
+        assert!(said.contains(file), "{said}");
+        assert_eq!(said, refuses(&config));
+    }
+    let fine = Config {
+        access_log: Some(log(folder.0.join("log"))),
+        ..with_tls(any, vec![own])
+    };
+    check(&fine).unwrap();
+    assert!(!folder.0.join("log").exists());
+    // Names are for the start, and so are ports.
+    check(&before("http://nowhere.invalid:1")).unwrap();
 }

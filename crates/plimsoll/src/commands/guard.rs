@@ -43,6 +43,7 @@ pub(crate) fn execute(args: &GuardArgs) -> Result<Exit> {
     }
     let settings = read(args.config.as_deref(), &flags)?;
     if args.check {
+        plimsoll_guard::check(&settings.config)?;
         output::data(&table(&settings.shown));
         return Ok(Exit::Passed);
     }

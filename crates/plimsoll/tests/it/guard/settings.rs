@@ -109,6 +109,21 @@ fn what_is_wrong_ends_it_with_104_and_the_fix() {
     refused(&unresolved, &["nowhere.invalid", "HOST:PORT"]);
 }
 
+/// Files that the settings name are read by `--check` as by a start.
+#[test]
+fn check_reads_what_a_start_would_read() {
+    let folder = Folder::new();
+    let up = ["--upstream", "https://127.0.0.1:1", "--check"];
+    for (flag, file) in [
+        ("--tls-cert", "none/cert.pem"),
+        ("--upstream-ca", "none/ca.pem"),
+        ("--access-log", "none/log"),
+    ] {
+        let path = folder.file(file);
+        refused(&[&up[..], &[flag, &path]].concat(), &[file]);
+    }
+}
+
 /// An edited file is taken in by SIGHUP, and a wrong one is not.
 #[test]
 fn a_file_is_read_again() {
