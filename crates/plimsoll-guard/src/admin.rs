@@ -21,6 +21,8 @@ use crate::upstreams::{Member, Upstreams};
 use crate::wire::{Socket, Wire};
 
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it may take to find out whether an upstream is there.
+const LOOK: Duration = Duration::from_millis(500);
 /// Holders of permits that are named.
 const SHOWN: usize = 10;
 
@@ -54,6 +56,9 @@ async fn answer(socket: Socket, server: &Server) {
             return;
         }
     };
+    if path == "/ready" {
+        look(server).await;
+    }
     let (status, media, body) = page(&path, server);
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {media}\r\nContent-Length: {}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
@@ -73,7 +78,7 @@ fn page(path: &str, server: &Server) -> (&'static str, &'static str, String) {
     match path {
         "/metrics" => ("200 OK", metrics::MEDIA, metrics::text(server)),
         "/ready" => {
-            let is_ready = !server.is_stopping();
+            let is_ready = is_ready(server);
             let status = if is_ready {
                 "200 OK"
             } else {
@@ -88,6 +93,32 @@ fn page(path: &str, server: &Server) -> (&'static str, &'static str, String) {
             "text/plain; charset=utf-8",
             "/metrics, /ready or /explain\n".to_owned(),
         ),
+    }
+}
+
+/// It goes on, and there is somebody behind it, as far as is known. Overload is no reason to say no: if all guards did at once,
+/// nobody would be served.
+fn is_ready(server: &Server) -> bool {
+    let is_gone = |member: &Rc<Member>| {
+        member.pool.is_there() == Some(false)
+            || member.gate.with_health(Health::out) == Some(Out::Unwell)
+    };
+    !server.is_stopping() && !server.members().iter().all(is_gone)
+}
+
+/// Before the first request, and where all that could be reached are gone, nobody tries to: it is tried to find out. One that
+/// was reached the last time is enough.
+async fn look(server: &Server) {
+    let members = server.members();
+    if members.iter().any(|one| one.pool.is_there() == Some(true)) {
+        return;
+    }
+    let looks = members.into_iter().map(|member| {
+        // It is closed again at once.
+        spawn_local(async move { drop(member.pool.open(LOOK).await) })
+    });
+    for look in looks.collect::<Vec<_>>() {
+        drop(look.await);
     }
 }
 
@@ -115,7 +146,7 @@ fn explain(server: &Server) -> Value {
         })
     };
     json!({
-        "ready": !server.is_stopping(),
+        "ready": is_ready(server),
         "shadow": policy.config.shadow,
         "saturation": saturation(server).round(),
         "connections_count": server.open_connections(),

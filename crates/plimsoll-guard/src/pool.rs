@@ -19,6 +19,8 @@ pub(crate) struct Pool {
     dial: RefCell<Dial>,
     /// Counts the ways that it was reached in: what was opened in an earlier one is not kept.
     way: Cell<u64>,
+    /// Whether it could be reached the last time, as far as that says something about it.
+    is_there: Cell<Option<bool>>,
     /// The one used last at the end, with when that was.
     idle: RefCell<Vec<(Wire, Nanos)>>,
 }
@@ -28,6 +30,7 @@ impl Pool {
         Self {
             dial: RefCell::new(dial),
             way: Cell::new(0),
+            is_there: Cell::new(None),
             idle: RefCell::default(),
         }
     }
@@ -70,7 +73,19 @@ impl Pool {
     pub(crate) async fn open(&self, within: Duration) -> io::Result<Wire> {
         let dial = self.dial.borrow().clone();
         let opened = timeout(within, dial.open()).await;
-        opened.map_err(|_| io::ErrorKind::TimedOut)?
+        let opened = opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        match &opened {
+            Ok(_) => self.is_there.set(Some(true)),
+            Err(error) if is_absence(error.kind()) => self.is_there.set(Some(false)),
+            // Too late, or without a descriptor: whoever is overloaded is there all the same.
+            Err(_) => {}
+        }
+        opened
+    }
+
+    /// Nothing until it was tried.
+    pub(crate) fn is_there(&self) -> Option<bool> {
+        self.is_there.get()
     }
 
     /// Keeps one that was taken or opened while it was reached in that `way`.
@@ -86,4 +101,13 @@ impl Pool {
         let mut idle = self.idle.borrow_mut();
         idle.retain(|(_, since)| now - *since <= IDLE_MOST);
     }
+}
+
+/// Nobody listens there, or there is no way.
+fn is_absence(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, NotFound};
+    matches!(
+        kind,
+        ConnectionRefused | HostUnreachable | NetworkUnreachable | NotFound
+    )
 }

@@ -355,3 +355,44 @@ fn an_answer_that_takes_too_long_is_a_504() {
         );
     }
 }
+
+/// A sidecar is up before its service, and may outlive it: requests that come then would only be lost.
+#[test]
+fn it_is_not_ready_while_nobody_is_behind_it() {
+    // An address of its own: nobody else is given the port while nobody listens there.
+    let taken = TcpListener::bind("127.0.0.77:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    drop(taken);
+    let guard = start(config(&[address], Rule::HalfLoad));
+    let is_ready = || page(&guard, "/ready").starts_with("HTTP/1.1 200 OK");
+    let is_not = || page(&guard, "/ready").starts_with("HTTP/1.1 503 ");
+    assert!(is_not());
+    let service = TcpListener::bind(address).unwrap();
+    assert!(is_ready());
+    // What was reached is taken for there until a request finds that it is not.
+    drop(service);
+    assert!(is_ready());
+    assert!(ask(&guard, 1)[0].contains("X-Plimsoll: unreachable"));
+    assert!(is_not());
+    assert_eq!(explained(&guard)["ready"], false);
+    // One of several is enough.
+    let other = Upstream::answering(OK);
+    let both = start(config(&[address, other.address], Rule::HalfLoad));
+    assert!(page(&both, "/ready").starts_with("HTTP/1.1 200 OK"));
+}
+
+/// A check that fails says so too, though somebody listens.
+#[test]
+fn it_is_not_ready_while_its_check_fails() {
+    let upstream = Upstream::answering("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n");
+    let mut config = config(&[upstream.address], Rule::HalfLoad);
+    config.groups[0].check = Some(Check {
+        path: "/health".to_owned(),
+        every: Duration::from_millis(20),
+        timeout: Duration::from_secs(5),
+    });
+    let guard = start(config);
+    eventually("the check", || {
+        page(&guard, "/ready").starts_with("HTTP/1.1 503 ")
+    });
+}

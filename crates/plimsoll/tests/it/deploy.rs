@@ -332,8 +332,20 @@ fn the_sidecar_fits_together() {
     assert!(probe.period_seconds > 0);
     let has_port = |name: &str| guard.ports.iter().any(|port| port.name == name);
     assert!(has_port("admin") && has_port(&service.spec.ports[0].target_port));
-    let pause = guard.lifecycle.as_ref().unwrap().pre_stop.sleep.seconds;
-    assert!(pod.termination_grace_period_seconds >= pause + 20);
+    // The service outlives the guard, which goes on for its pause and its drain; and the pod both.
+    let pause = |container: &Container| {
+        let lifecycle = container.lifecycle.as_ref();
+        lifecycle.map(|lifecycle| lifecycle.pre_stop.sleep.seconds)
+    };
+    let drain = told.lines().find_map(|line| {
+        let seconds = line.strip_prefix("drain = \"")?.strip_suffix("s\"")?;
+        seconds.parse::<u64>().ok()
+    });
+    let ends = pause(guard).unwrap() + drain.unwrap();
+    let service = pod.containers.iter().find(|one| one.name == "shop");
+    let service = pause(service.unwrap()).unwrap();
+    assert!(service >= ends, "{service} {ends}");
+    assert!(pod.termination_grace_period_seconds > service);
     let mount = &guard.volume_mounts[0];
     assert!(SETTINGS.starts_with(&mount.path));
     let volume = pod
