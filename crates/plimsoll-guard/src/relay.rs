@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use plimsoll_net::h1::serving::{HOP_BY_HOP, trailers};
+use plimsoll_net::h1::serving::{is_hop_by_hop, trailers};
 use plimsoll_net::h1::{Head, Sink};
 
 use crate::incoming::Incoming;
@@ -46,8 +46,7 @@ pub(crate) fn is_of_connection(head: &Head<'_, '_>, name: &str) -> bool {
                 .split(|byte| *byte == b',')
                 .any(|one| one.trim_ascii().eq_ignore_ascii_case(name.as_bytes()))
     };
-    !is_of_body
-        && (HOP_BY_HOP.iter().any(|hop| name.eq_ignore_ascii_case(hop)) || head.lines().any(named))
+    !is_of_body && (is_hop_by_hop(name) || head.lines().any(named))
 }
 
 /// A value that goes on in a second line is one with spaces: nobody else may read it as two (RFC 9112 section 5.2).

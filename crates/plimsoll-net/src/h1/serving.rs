@@ -235,15 +235,26 @@ impl<'b> RequestHead<'b> {
 
     /// Whether the connection's own fields name this one, so that it is not for the next hop.
     pub fn is_of_connection(&self, name: &str) -> bool {
-        let named =
-            |(of, value): &(&str, &[u8])| is(of, "connection") && has_token(value, name.as_bytes());
-        HOP_BY_HOP.iter().any(|known| is(name, known))
-            || (!KEPT.iter().any(|kept| is(name, kept)) && self.fields.iter().any(named))
+        let fields = self.fields.iter();
+        let connection = fields.filter(|(of, _)| is(of, "connection"));
+        is_of_connection(name, connection.map(|(_, value)| *value))
     }
 }
 
+/// Whether a field is for one connection only: always, or because a `Connection` field of its message names it.
+pub fn is_of_connection<'a>(name: &str, mut connection: impl Iterator<Item = &'a [u8]>) -> bool {
+    is_hop_by_hop(name)
+        || (!KEPT.iter().any(|kept| is(name, kept))
+            && connection.any(|value| has_token(value, name.as_bytes())))
+}
+
+/// Whether a field is for one connection only, whatever `Connection` says.
+pub fn is_hop_by_hop(name: &str) -> bool {
+    HOP_BY_HOP.iter().any(|known| is(name, known))
+}
+
 /// Fields of one connection (RFC 9110 section 7.6.1, and those of old habit).
-pub const HOP_BY_HOP: [&str; 9] = [
+const HOP_BY_HOP: [&str; 9] = [
     "connection",
     "keep-alive",
     "proxy-connection",

@@ -16,6 +16,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::TokioIo;
+use plimsoll_net::h1::serving::is_of_connection;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -26,16 +27,6 @@ use crate::serve::clock::now;
 
 /// nginx's defaults for `proxy_connect_timeout` and `proxy_read_timeout`.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Headers that concern one connection only (RFC 9110 section 7.6.1, and two of old habit).
-const HOP_BY_HOP: [HeaderName; 6] = [
-    header::CONNECTION,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-    HeaderName::from_static("keep-alive"),
-];
 
 #[derive(Debug)]
 pub(super) struct Forwarder {
@@ -220,14 +211,12 @@ fn as_http1(head: &mut Parts, upstream: SocketAddr) {
 }
 
 fn remove_hop_by_hop(headers: &mut HeaderMap) {
-    let named: Vec<HeaderName> = headers
-        .get_all(header::CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
-    for name in named.iter().chain(&HOP_BY_HOP) {
+    let is_gone = |name: &&HeaderName| {
+        let connection = headers.get_all(header::CONNECTION).iter();
+        is_of_connection(name.as_str(), connection.map(HeaderValue::as_bytes))
+    };
+    let gone: Vec<HeaderName> = headers.keys().filter(is_gone).cloned().collect();
+    for name in &gone {
         headers.remove(name);
     }
 }

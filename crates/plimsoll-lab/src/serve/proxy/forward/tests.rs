@@ -1,5 +1,7 @@
 //! What a request looks like to an upstream.
 
+use plimsoll_net::h1::serving::RequestHead;
+
 use super::*;
 
 fn seen(uri: &str, fields: &[(&str, &str)]) -> Parts {
@@ -36,4 +38,47 @@ fn the_host_is_what_the_client_asked_for_over_both_protocols() {
         "shop.test"
     );
     assert_eq!(seen("/", &[]).headers["host"], "127.0.0.1:8080");
+}
+
+/// What is for one connection only is the same for both of our proxies.
+#[test]
+fn fields_of_a_connection_stay_on_it_here_as_in_the_guard() {
+    for (field, goes_on) in [
+        ("connection", false),
+        ("keep-alive", false),
+        ("proxy-connection", false),
+        ("proxy-authenticate", false),
+        ("proxy-authorization", false),
+        ("te", false),
+        ("transfer-encoding", false),
+        ("upgrade", false),
+        ("http2-settings", false),
+        // Named by `Connection` below.
+        ("x-own", false),
+        // Named too, but a client must not take them from the service.
+        ("host", true),
+        ("authorization", true),
+        ("cookie", true),
+        ("x-forwarded-for", true),
+        ("trailer", true),
+        ("accept", true),
+    ] {
+        let value = match field {
+            "connection" => "close",
+            "transfer-encoding" => "chunked",
+            _ => "a",
+        };
+        let named = ("connection", "x-own, host, authorization, cookie");
+        let named_last = ("connection", "x-forwarded-for");
+        let head = seen("/", &[(field, value), named, named_last]);
+        let has = head.headers.get(field).is_some_and(|found| found == value);
+        assert_eq!(has, goes_on, "{field}");
+        let host = if field == "host" { "" } else { "Host: a\r\n" };
+        let text = format!(
+            "GET / HTTP/1.1\r\n{host}{field}: {value}\r\nConnection: {}\r\nConnection: {}\r\n\r\n",
+            named.1, named_last.1
+        );
+        let read = RequestHead::read(text.as_bytes()).unwrap().unwrap();
+        assert_eq!(!read.is_of_connection(field), goes_on, "{field}");
+    }
 }
