@@ -5,6 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::thread;
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
 use super::*;
 
 const CLIENTS: usize = 8;
@@ -28,6 +30,19 @@ fn upstream() -> SocketAddr {
     address
 }
 
+/// All but its signals.
+async fn opened(config: &Config) -> (Doors, Rc<Server>) {
+    let clock = Clock::start();
+    let registry = Registry::new(clock);
+    let groups = groups(config, &registry).await.unwrap();
+    let policy = Policy::new(config.clone(), groups, RandomState::new());
+    let server = Server::new(clock, registry, policy);
+    let mut doors = Doors::default();
+    let ready = doors.open(config, None).unwrap();
+    doors.take(ready, config, &server);
+    (doors, server)
+}
+
 /// Clients come while the event loop does nothing; then this happens, and all are answered.
 fn all_are_answered(then: &impl AsyncFn(&mut Doors, &Rc<Server>, &mut Config)) {
     let (process, thread) = (std::process::id(), thread::current().id());
@@ -44,14 +59,7 @@ fn all_are_answered(then: &impl AsyncFn(&mut Doors, &Rc<Server>, &mut Config)) {
         let unix = crate::config::Listener::plain(Place::Unix(path.clone()));
         config.listeners.push(unix);
         config.groups[0].rule = plimsoll_control::admission::Rule::Fixed(64);
-        let clock = Clock::start();
-        let registry = Registry::new(clock);
-        let groups = groups(&config, &registry).await.unwrap();
-        let policy = Policy::new(config.clone(), groups, RandomState::new());
-        let server = Server::new(clock, registry, policy);
-        let mut doors = Doors::default();
-        let ready = doors.open(&config, None).unwrap();
-        doors.take(ready, &config, &server);
+        let (mut doors, server) = opened(&config).await;
         // They listen, and the event loop has seen that nobody is there.
         sleep(LOOK).await;
         let Place::Tcp(address) = doors.listening(&config).proxies[0] else {
@@ -107,5 +115,39 @@ fn whoever_came_before_its_door_was_taken_away_is_answered() {
         doors.take(ready, config, server);
         sleep(LOOK).await;
         sleep(LOOK).await;
+    });
+}
+
+/// Whoever balances before it hears of the end while what was begun goes on.
+#[test]
+fn it_is_not_ready_once_it_stops() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    LocalSet::new().block_on(&runtime, async {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut config = Config::simple(any.into(), vec![upstream().into()]);
+        config.admin = Some(any);
+        let (mut doors, server) = opened(&config).await;
+        let admin = doors.listening(&config).admin.unwrap();
+        let ready = async || {
+            let mut client = tokio::net::TcpStream::connect(admin).await.unwrap();
+            client
+                .write_all(b"GET /ready HTTP/1.1\r\nHost: a\r\n\r\n")
+                .await
+                .unwrap();
+            let mut text = String::new();
+            client.read_to_string(&mut text).await.unwrap();
+            text
+        };
+        assert!(ready().await.starts_with("HTTP/1.1 200 OK"));
+        server.stop.send_replace(true);
+        doors.close().await;
+        let text = ready().await;
+        assert!(
+            text.starts_with("HTTP/1.1 503 ") && text.contains("\"ready\":false"),
+            "{text}"
+        );
     });
 }

@@ -119,6 +119,51 @@ fn what_could_be_read_in_two_ways_is_refused() {
     assert_eq!(upstream.requests(), "");
 }
 
+/// A length counts with every method: what it covers is a body on both sides, whatever it looks like.
+#[test]
+fn a_body_where_none_is_usual_is_still_one() {
+    let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    let upstream = Upstream::after("/smuggled HTTP/1.1\r\nHost: a\r\n\r\n");
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let length = smuggled.len();
+    let text = sent(
+        listening.proxy,
+        &format!(
+            "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{smuggled}"
+        ),
+    );
+    assert_eq!(text.matches("HTTP/1.1 ").count(), 1, "{text}");
+    assert!(text.ends_with("ok\n"), "{text}");
+    let seen = upstream.requests();
+    let (head, body) = seen.split_once("\r\n\r\n").unwrap();
+    assert!(
+        head.contains(&format!("Content-Length: {length}")),
+        "{head}"
+    );
+    assert_eq!(body, smuggled);
+}
+
+#[test]
+fn what_is_too_long_is_told_so_and_the_connection_ends() {
+    let upstream = Upstream::answering(OK);
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    let target = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(17 << 10));
+    let field = format!(
+        "GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n",
+        "a".repeat(66 << 10)
+    );
+    let fields = format!(
+        "GET / HTTP/1.1\r\nHost: a\r\n{}\r\n",
+        "X: y\r\n".repeat(101)
+    );
+    for (request, status) in [(target, 414), (field, 431), (fields, 431)] {
+        let text = sent(listening.proxy, &request);
+        assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{text}");
+        assert!(text.contains("\r\nConnection: close\r\n"), "{text}");
+    }
+    assert_eq!(upstream.requests(), "");
+}
+
 #[test]
 fn chunks_are_written_anew_and_what_follows_is_another_request() {
     let upstream = Upstream::after("0\r\n\r\n");

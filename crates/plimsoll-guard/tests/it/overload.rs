@@ -13,7 +13,9 @@ use plimsoll_control::admission::Rule;
 use plimsoll_guard::{Config, Listener, Place};
 
 use crate::sockets::Folder;
-use crate::support::{OK, Upstream, answer, config, connect, eventually, guard, metric, start};
+use crate::support::{
+    OK, Upstream, answer, config, connect, eventually, guard, metric, sent, start,
+};
 
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -139,6 +141,26 @@ fn a_refused_connection_goes_on_and_its_body_is_passed_over() {
     second.write_all(GET).unwrap();
     assert!(answer(&mut second).ends_with("ok\n"));
     assert_eq!(upstream.requests().matches("GET /").count(), 2);
+}
+
+/// A body that may be of any length is not passed over, and one that was not asked for is not waited for.
+#[test]
+fn a_refused_connection_ends_where_its_body_may_be_long_or_was_not_sent_yet() {
+    let upstream = slow(Duration::from_secs(3600));
+    let listening = guard(upstream.address, Rule::Fixed(1));
+    let mut first = connect(listening.proxy);
+    first.write_all(GET).unwrap();
+    eventually("a permit", || metric(&listening, "in_flight") > 0.5);
+    let chunk = format!("10000\r\n{}\r\n", "a".repeat(0x1_0000));
+    let long = format!("Transfer-Encoding: chunked\r\n\r\n{chunk}{chunk}");
+    for rest in [&long, "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n"] {
+        let request = format!("POST / HTTP/1.1\r\nHost: a\r\n{rest}");
+        let text = sent(listening.proxy, &request);
+        assert!(text.starts_with("HTTP/1.1 503 "), "{text}");
+        assert_eq!(text.matches("HTTP/1.1 ").count(), 1, "{text}");
+        assert!(text.contains("\r\nConnection: close\r\n"), "{text}");
+    }
+    assert_eq!(upstream.requests().matches("POST").count(), 0);
 }
 
 #[test]
