@@ -211,8 +211,8 @@ impl Side for Http1<'_> {
         Poll::Pending
     }
 
-    /// A client that has closed its half may have sent the whole body before. Only its end tells, so all that the kernel
-    /// still holds of it is taken, which is no more than a socket's buffer.
+    /// Once a client has closed its half, all that the kernel still holds of its body is taken, which is no more than a socket's
+    /// buffer: whether it broke off or sent the whole body before shows then.
     fn look(&mut self, cx: &mut Context<'_>) -> Step {
         if self.is_closing || self.relay.is_tunnel {
             return Ok(false);

@@ -4,7 +4,7 @@
 use plimsoll_core::Nanos;
 
 use super::fairness::{Fairness, Owner};
-use super::{Admission, Class, PATIENCE};
+use super::{Admission, Class, PATIENCE, Rule};
 
 /// A route whose requests have been under way for so long on the average is stuck: whoever waited when they began has been refused
 /// by now. Below the half of a second that they last on the average if their clients all leave after one. The next ones are taken
@@ -118,7 +118,8 @@ impl Admission {
     /// How many permits could be lent now. Whatever is stuck, the others have this part of the limit, and no more than that is in
     /// flight beyond it.
     pub(super) fn loans(&self) -> u32 {
-        if self.holds.stuck == 0 {
+        // A number that somebody chose is what the service takes, and not one more.
+        if self.holds.stuck == 0 || matches!(self.config.rule, Rule::Fixed(_)) {
             return 0;
         }
         let most = (self.limit.limit() / LENT).max(1);

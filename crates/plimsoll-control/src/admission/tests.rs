@@ -299,7 +299,11 @@ fn who_would_wait_in_vain_is_refused_at_once() {
 /// Long polls hold every permit: a quarter of the limit is lent to the others, and not to more of the same kind.
 #[test]
 fn beside_long_polls_others_are_let_in() {
-    let mut admission = fixed(8);
+    let learned = Config {
+        start: Some(8.0),
+        ..Config::default()
+    };
+    let mut admission = Admission::new(learned, Nanos::ZERO);
     let of = |route| Request {
         route,
         ..Request::default()
@@ -326,6 +330,22 @@ fn beside_long_polls_others_are_let_in() {
     }
     admission.arrives(ms(1_020), &of(2));
     assert_eq!(decisions(&mut admission), []);
+}
+
+#[test]
+fn a_chosen_number_is_never_lent_beyond() {
+    let mut admission = fixed(8);
+    let of = |route| Request {
+        route,
+        ..Request::default()
+    };
+    for _ in 0..8 {
+        admission.arrives(ms(0), &of(1));
+    }
+    admission.turn(ms(600));
+    admission.arrives(ms(600), &of(2));
+    admission.turn(ms(700));
+    assert_eq!(admission.in_flight(), 8);
 }
 
 /// Uploads that keep the service waiting say nothing about it; clients that leave say that the limit is too high.

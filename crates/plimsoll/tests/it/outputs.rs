@@ -119,6 +119,18 @@ fn inspection_sends_nothing_and_says_what_would_follow() {
     assert_eq!(plimsoll(&folder, &["inspect"]).0, 104);
 }
 
+fn is_a_page_with_a_policy(page: &str) {
+    for part in [
+        "<title>plimsoll</title>",
+        "\r\nContent-Security-Policy: frame-ancestors 'none'\r\n",
+        "default-src 'none'",
+        "script-src 'sha256-",
+        "connect-src 'self'",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
 #[test]
 fn the_live_page_tells_what_happens_and_ends_with_the_run() {
     let (_served, folder, script, target) = prepared();
@@ -158,16 +170,7 @@ fn the_live_page_tells_what_happens_and_ends_with_the_run() {
         connection.read_to_string(&mut answer).unwrap();
         answer
     };
-    let page = ask("/");
-    assert!(page.contains("<title>plimsoll</title>"));
-    for policy in [
-        "\r\nContent-Security-Policy: frame-ancestors 'none'\r\n",
-        "default-src 'none'",
-        "script-src 'sha256-",
-        "connect-src 'self'",
-    ] {
-        assert!(page.contains(policy), "{policy}: {page}");
-    }
+    is_a_page_with_a_policy(&ask("/"));
     let told: Vec<Value> = ask("/events")
         .lines()
         .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
