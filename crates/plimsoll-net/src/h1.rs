@@ -230,7 +230,7 @@ impl AnswerParser {
     /// of a header, a length beside chunks, which decide. Not for whoever passes an answer on, because the next reader may
     /// see another end of it.
     #[must_use]
-    pub fn lenient(mut self) -> Self {
+    pub(crate) fn lenient(mut self) -> Self {
         self.reading = Reading::Lenient;
         self
     }

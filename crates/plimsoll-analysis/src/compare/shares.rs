@@ -15,7 +15,6 @@ use plimsoll_core::comparison::{
 use plimsoll_core::units::three_digits;
 
 use super::ALPHA;
-use super::words::change;
 use crate::import::grouped;
 
 /// Standard deviations above which 5 % and 2.5 % of a normal distribution lie.
@@ -204,6 +203,19 @@ pub(super) fn remarks(contrasts: &[Contrast], remarks: &mut Vec<String>) {
              intervals"
                 .to_owned(),
         );
+    }
+}
+
+/// `5 %`, or `0.1 points` of a share
+pub(super) fn change(scale: Scale, value: f64) -> String {
+    let percent = three_digits(value * 100.0);
+    let percent = match percent.split_once('.') {
+        Some((whole, fraction)) if fraction.trim_end_matches('0').is_empty() => whole.to_owned(),
+        _ => percent,
+    };
+    match scale {
+        Scale::Ratio => format!("{percent} %"),
+        Scale::Difference => format!("{percent} points"),
     }
 }
 

@@ -4,6 +4,7 @@ use plimsoll_core::comparison::{Contrast, Design, Interval, Scale, Standing, Var
 use plimsoll_core::units::three_digits;
 
 use super::permutation::smallest_p;
+use super::shares::change;
 use super::{ALPHA, Question, shares};
 
 pub(super) fn because(contrast: &Contrast, design: Design) -> String {
@@ -90,19 +91,6 @@ fn too_few(contrast: &Contrast, design: Design, needed: u32) -> String {
         },
         (smallest_p(design, a, b) * contrast.family_count as f64).min(1.0),
     )
-}
-
-/// `5 %`, or `0.1 points` of a share
-pub(super) fn change(scale: Scale, value: f64) -> String {
-    let percent = three_digits(value * 100.0);
-    let percent = match percent.split_once('.') {
-        Some((whole, fraction)) if fraction.trim_end_matches('0').is_empty() => whole.to_owned(),
-        _ => percent,
-    };
-    match scale {
-        Scale::Ratio => format!("{percent} %"),
-        Scale::Difference => format!("{percent} points"),
-    }
 }
 
 fn range(scale: Scale, interval: &Interval) -> String {

@@ -247,12 +247,6 @@ impl ScriptCounts {
         })
     }
 
-    /// The share of checks that failed; none without any.
-    pub fn failed_checks_ratio(&self) -> Option<f64> {
-        let (held, failed) = self.check_totals();
-        (held + failed > 0).then(|| failed as f64 / (held + failed) as f64)
-    }
-
     pub fn metric(&self, name: &str) -> Option<&MetricCounts> {
         self.metrics.iter().find(|metric| metric.name == name)
     }

@@ -110,9 +110,9 @@ fn a_signal_ends_it_after_the_answer_that_was_begun() {
     let (mut service, _) = upstream.accept().unwrap();
     let _head = service.read(&mut [0; 4096]).unwrap();
     guard.stop();
-    // An idle connection is closed at once; from then on nobody is let in.
+    // An idle connection is closed at once; whoever has come is taken in, and then nobody any more.
     assert_eq!(idle.read(&mut [0; 1]).unwrap(), 0);
-    assert!(TcpStream::connect(&guard.address).is_err());
+    while TcpStream::connect(&guard.address).is_ok() {}
     service
         .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n")
         .unwrap();
