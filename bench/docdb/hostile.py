@@ -213,6 +213,27 @@ def regex(port, end):
     in_threads(4, lambda index: until(end, port, lambda client: client.ask(queries[index])))
 
 
+def lists(make, count):
+    """One client that asks with a list of so many numbers, or about one, again and again."""
+    def attack(port, end):
+        words = [message(command) for command in make(list(range(count)))]
+        def body(client):
+            for command in words:
+                client.socket.sendall(command)
+                client.reply()
+        until(end, port, body)
+    return attack
+
+
+def set_of(numbers):
+    return [{"update": "lists", "updates": [{"q": {"_id": 1}, "upsert": True, "u": change}]}
+            for change in ({"$addToSet": {"list": {"$each": numbers}}}, {"$pullAll": {"list": numbers}})]
+
+
+def distinct_of(numbers):
+    return [{"insert": "lists", "documents": [{"_id": 2, "list": numbers}]}, *[{"distinct": "lists", "key": "list"}] * 100]
+
+
 def sorts(port, end):
     queries = [
         {"find": "rows", "sort": {"rank": 1}, "batchSize": 100},
@@ -233,6 +254,9 @@ ATTACKS = {
     "the same, unread": (cursors(False), 15),
     "regular expressions that explode": (regex, 15),
     "sorts and groups of 1,000,000": (sorts, 45),
+    "a filter with 1,000,000 numbers": (lists(lambda all: [{"find": "point", "filter": {"_id": {"$in": all}}}], 1_000_000), 20),
+    "sets of 100,000 numbers": (lists(set_of, 100_000), 20),
+    "distinct numbers of a list of 1,000,000": (lists(distinct_of, 1_000_000), 20),
 }
 
 
