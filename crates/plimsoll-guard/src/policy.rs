@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use plimsoll_control::admission::{Class, Request};
+use plimsoll_core::secrets::is_secret;
 use tokio::time::Instant;
 
 use crate::config::{Config, Match, TenantKey, Timeouts};
@@ -16,8 +17,6 @@ use crate::upstreams::Upstreams;
 
 /// Labels of routes and tenants are cut here: they are for people, and must not hold memory.
 const LABEL_BYTES: usize = 48;
-/// A header with one of these in its name lets somebody in.
-const SECRETS: [&str; 6] = ["auth", "cookie", "key", "secret", "session", "token"];
 
 /// Fields that clients and meshes count attempts in; a value above the number beside it is a retry.
 const ATTEMPTS: [(&str, u32); 4] = [
@@ -206,12 +205,6 @@ fn tenant<'a>(key: &TenantKey, facts: &Facts<'a>) -> Option<&'a [u8]> {
         TenantKey::Header(name) => (facts.field)(name),
         TenantKey::Cookie(name) => cookie((facts.field)("cookie")?, name.as_bytes()),
     }
-}
-
-/// Whether what a header holds lets somebody in.
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    SECRETS.iter().any(|part| name.contains(part))
 }
 
 /// How a tenant is named to people. What lets somebody in is told apart and not shown.

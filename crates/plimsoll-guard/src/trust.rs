@@ -66,6 +66,10 @@ impl FromStr for Network {
             None => (text, None),
         };
         let address: IpAddr = address.parse().map_err(|_| shape())?;
+        if address != address.to_canonical() {
+            // Clients of IPv4 are known by that address on every socket: such a network would hold none of them.
+            return Err(format!("`{text}`: write that network as one of IPv4"));
+        }
         let most: u32 = if address.is_ipv4() { 32 } else { 128 };
         let bits = match bits {
             None => most,
@@ -205,6 +209,21 @@ mod tests {
             let network: Network = network.parse().unwrap();
             assert!(network.contains(inside.parse().unwrap()), "{network}");
             assert!(!network.contains(outside.parse().unwrap()), "{network}");
+        }
+    }
+
+    #[test]
+    fn a_network_that_would_hold_other_addresses_than_it_says_is_refused() {
+        for (text, says) in [
+            ("10.0.0.1/8", "write 10.0.0.0/8"),
+            ("fd00::1/8", "write fd00::/8"),
+            ("10.0.0.0/33", "at most 32"),
+            ("::ffff:10.0.0.0/104", "as one of IPv4"),
+            ("10.0.0.0/", "10.0.0.0/8"),
+            ("example.com", "write an address or a network"),
+        ] {
+            let problem = text.parse::<Network>().unwrap_err();
+            assert!(problem.contains(says), "{text}: {problem}");
         }
     }
 

@@ -1,6 +1,9 @@
 //! What the options decide about scripts, as the caller has settled it from flags, environment and script.
 
+use std::borrow::Cow;
+
 use plimsoll_core::Nanos;
+use plimsoll_core::secrets::masked_url;
 
 /// Set once per run, equal for all virtual users. Defaults are k6's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +36,16 @@ pub enum Secrets {
     #[default]
     Masked,
     Shown,
+}
+
+impl Secrets {
+    /// A URL as a log may hold it.
+    pub fn url(self, url: &str) -> Cow<'_, str> {
+        match self {
+            Self::Masked => masked_url(url).into(),
+            Self::Shown => url.into(),
+        }
+    }
 }
 
 impl Default for Settings {

@@ -1,9 +1,8 @@
 //! Lets virtual users go on, carries their calls to the client and what came of them back.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use plimsoll_core::secrets::{masked_url, masked_value};
+use plimsoll_core::secrets::masked_value;
 use plimsoll_core::{Nanos, Outcome};
 use plimsoll_script::host::LogLevel;
 use plimsoll_script::http::HttpCall;
@@ -214,7 +213,10 @@ impl VirtualUsers {
             return;
         }
         let (method, url) = (&call.method, &call.url);
-        let (target, host) = (self.shown_url(&url.target), &url.authority);
+        let (target, host) = (
+            self.script.settings.secrets.url(&url.target),
+            &url.authority,
+        );
         let mut text = format!("Request:\n{method} {target} HTTP/1.1\nHost: {host}\n");
         self.push_headers(&mut text, call.headers.iter());
         self.log_debug(text, call.body.as_deref().unwrap_or_default());
@@ -237,13 +239,6 @@ impl VirtualUsers {
         };
         self.push_headers(&mut text, result.headers.iter());
         self.log_debug(text, &result.body);
-    }
-
-    fn shown_url<'u>(&self, url: &'u str) -> Cow<'u, str> {
-        if self.script.settings.secrets == Secrets::Shown {
-            return url.into();
-        }
-        masked_url(url).into()
     }
 
     /// A log outlives the test: who sends is not in it, unless somebody asks for that.

@@ -147,7 +147,7 @@ fn worse_guards(one: &Contrast, comparison: &Comparison) -> Option<String> {
         .map(measured)
         .collect();
     let (b, a) = (quoted(&one.variant), quoted(&one.baseline));
-    (!worse.is_empty()).then(|| format!("{b} is worse than {a} in {}.", worse.join(" and ")))
+    (!worse.is_empty()).then(|| format!("{b} is worse than {a} in {}.", format::list(&worse)))
 }
 
 /// What is not clear in them where the primary figure is equivalent.

@@ -1,10 +1,8 @@
 //! Requests until they are over: cookies, redirects, challenges, samples.
 
-use std::borrow::Cow;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use plimsoll_core::secrets::masked_url;
 use rquickjs::{Exception, Result};
 
 use super::body::decode_body;
@@ -18,7 +16,6 @@ use crate::http::session::AnswerKey;
 use crate::http::{Headers, HttpCall, HttpError, HttpResult};
 use crate::natives::stop::stop_if_asked;
 use crate::raw::{Call, suspend};
-use crate::settings::Secrets;
 use crate::tags::TagSetId;
 use crate::turn::{Resumption, Suspension};
 
@@ -239,7 +236,7 @@ impl Flight {
             if limit > 0 {
                 call.vu.worker.warn(&format!(
                     "stopped after {limit} redirects at {}; raise `redirects` or `maxRedirects` to follow more",
-                    shown_url(call, &from.request.text)
+                    call.vu.worker.settings.secrets.url(&from.request.text)
                 ));
             }
             return false;
@@ -323,17 +320,9 @@ impl Flight {
     }
 }
 
-/// A URL as a log may hold it.
-fn shown_url<'u>(call: &Call<'_, '_>, url: &'u str) -> Cow<'u, str> {
-    if call.vu.worker.settings.secrets == Secrets::Shown {
-        return url.into();
-    }
-    masked_url(url).into()
-}
-
 /// `GET "http://a/": request timeout`
 fn failure_words(call: &Call<'_, '_>, method: &str, url: &str, error: &str) -> String {
-    let shown = shown_url(call, url);
+    let shown = call.vu.worker.settings.secrets.url(url);
     // What is wrong with a URL may name it once more.
     let error = error.replace(&format!("{url:?}"), &format!("{shown:?}"));
     format!("{method} {shown:?}: {error}")
