@@ -30,9 +30,9 @@ real: ## install what `plimsoll lab EXPERIMENT --real` plays: nginx, Redis, Node
 	@scripts/real.sh
 	@scripts/cassandra.sh
 
-bench: ## CPU per request beside wrk, ab, h2load and a bare loop; saved in bench/results (SECTION=name for one; docdb: the database; causes: what find names; guard: beside nginx; guard-live: real services behind it; guard-promises: what else it promises; search-worlds: searches of simulated services)
+bench: ## CPU per request beside wrk, ab, h2load and a bare loop; saved in bench/results (SECTION=name for one; docdb: the database; causes: what find names; guard: beside nginx; guard-live: real services behind it; guard-promises: what else it promises; search-worlds: searches of simulated services; search-live: of a real one beside busy loops)
 	@scripts/need.sh rust cc $(if $(filter docdb%,$(SECTION)),node npm redis,$(if $(filter causes,$(SECTION)),node python,$(if $(filter search%,$(SECTION)),python,nginx openssl)))
-	@cargo build --release --locked $(if $(filter search%,$(SECTION)),-p plimsoll-sim --example worlds,-p plimsoll)
+	@cargo build --release --locked $(if $(filter search-worlds,$(SECTION)),-p plimsoll-sim --example worlds,-p plimsoll)
 	@python3 bench/$(if $(filter docdb%,$(SECTION)),docdb,$(if $(filter causes,$(SECTION)),causes,$(if $(filter guard%,$(SECTION)),guard,$(if $(filter search%,$(SECTION)),search,generators))))/run.py $(SECTION)
 
 soak: ## every seed, every fixture live, minutes of fuzzing; takes long, run by hand

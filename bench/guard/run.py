@@ -4,6 +4,7 @@
 `guard-promises` (or `guard-promises-PART`) is what else is promised, see promises.py: six minutes."""
 
 import argparse
+import contextlib
 import json
 import os
 import socket
@@ -28,7 +29,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS) + " (default: all)")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=3, help="length of one run")
+    parser.add_argument("--seconds", type=int, default=6, help="length of one run, in slices of a second where two take turns")
     asked = parser.parse_args()
     lives = [name.removeprefix("guard-live").removeprefix("-") for name in asked.sections if name.startswith("guard-live")]
     if lives:
@@ -56,26 +57,44 @@ def bar(what, unit, limit, values):
             "highest": max(values), "passed": found <= limit}
 
 
-def cost(proxy, connections, seconds, wants_refusals):
-    """Microseconds of the proxy's processor time for each answer, and answers a second."""
-    load(proxy.url(), connections, 1)
-    before = proxy.cpu_seconds()
-    answers, others = load(proxy.url(), connections, seconds)
-    spent = proxy.cpu_seconds() - before
-    counted = others if wants_refusals else answers - others
-    if counted < 0.99 * answers:
-        raise SystemExit(f"{proxy.name}: {others} of {answers} answers were no success")
-    return spent / answers * 1e6, answers / seconds
+class Cost:
+    """Processor time and answers of a proxy, over all slices of a round."""
+
+    def __init__(self, proxy, connections, wants_refusals):
+        self.proxy, self.connections, self.wants_refusals = proxy, connections, wants_refusals
+        self.spent, self.answers, self.seconds = 0, 0, 0
+        load(proxy.url(), connections, 1)
+
+    def slice(self):
+        before = self.proxy.cpu_seconds()
+        answers, others = load(self.proxy.url(), self.connections, 1)
+        self.spent += self.proxy.cpu_seconds() - before
+        self.answers, self.seconds = self.answers + answers, self.seconds + 1
+        counted = others if self.wants_refusals else answers - others
+        if counted < 0.99 * answers:
+            raise SystemExit(f"{self.proxy.name}: {others} of {answers} answers were no success")
+
+    def figures(self):
+        """Microseconds for each answer, and answers a second."""
+        return self.spent / self.answers * 1e6, self.answers / self.seconds
 
 
 def beside(asked, connections, upstream, limit=None):
-    """Both in turn, round after round: their costs and rates."""
+    """Both, round after round: their costs and rates. They take turns of a second, because how fast a machine is that others
+    share changes within a few."""
     rows = {name: [] for name in NAMES}
-    for index in range(asked.rounds):
-        for name in NAMES[index % 2:] + NAMES[:index % 2]:
-            with Proxy(name, upstream, limit) as proxy:
-                with Held(proxy, 1 if limit else 0):
-                    rows[name].append(cost(proxy, connections, asked.seconds, limit is not None))
+    for _ in range(asked.rounds):
+        with contextlib.ExitStack() as stack:
+            costs = []
+            for name in NAMES:
+                proxy = stack.enter_context(Proxy(name, upstream, limit))
+                stack.enter_context(Held(proxy, 1 if limit else 0))
+                costs.append(Cost(proxy, connections, limit is not None))
+            for index in range(asked.seconds):
+                for cost in costs if index % 2 == 0 else reversed(costs):
+                    cost.slice()
+            for name, cost in zip(NAMES, costs):
+                rows[name].append(cost.figures())
     return rows
 
 

@@ -63,30 +63,34 @@ function waited(pid) {
   }
 }
 
-/** Good answers per second in which the server was not kept from its processor; and the share of time in which it was. */
-async function goodput(pid, flags) {
-  // As warm as the server was whose capacity was measured.
-  await load('-c', '4', '-z', '2s');
-  const before = waited(pid);
-  const begin = performance.now();
-  const summary = await load(...flags);
-  const kept = (waited(pid) - before) / (performance.now() - begin);
-  note('kept from its processor', kept);
-  return summary.goodput_per_s / (1 - kept);
-}
-
 async function cpu() {
-  const used = await (await fetch(`${URL_}/-/cpu`)).json();
-  return used.user + used.system;
+  let answer = await fetch(`${URL_}/-/cpu`);
+  // under-pressure refuses this, too, until it sees that the load is over.
+  for (; !answer.ok; answer = await fetch(`${URL_}/-/cpu`)) {
+    await answer.arrayBuffer();
+    await sleep(20);
+  }
+  const { user, system, computed } = await answer.json();
+  return { micros: user + system, computed };
 }
 
-/** Microseconds of processor time per attempt of a closed load, after a warm-up, and the rate. */
-async function cost(pid, connections) {
-  await load('-c', String(connections), '-z', '2s');
-  const before = [await cpu(), waited(pid), performance.now()];
-  const summary = await load('-c', String(connections), '-z', `${given.seconds}s`);
-  const free = 1 - (waited(pid) - before[1]) / (performance.now() - before[2]);
-  return { micros: ((await cpu()) - before[0]) / summary.attempts_count, goodput: summary.goodput_per_s / free };
+/** What a load took: seconds in which nobody else had the server's processor, and microseconds of processor time in all and
+ * for one step of the work, which is always the same: it says how fast the processor was. */
+async function played(pid, flags) {
+  // Every server is as warm as the one whose capacity is measured.
+  await load('-c', '4', '-z', '2s');
+  const before = { ...(await cpu()), waited: waited(pid), at: performance.now() };
+  const summary = await load(...flags);
+  const after = { ...(await cpu()), waited: waited(pid), at: performance.now() };
+  const kept = (after.waited - before.waited) / (after.at - before.at);
+  const steps = after.computed.steps - before.computed.steps;
+  return {
+    summary,
+    kept,
+    goodput: summary.goodput_per_s / (1 - kept),
+    micros: (after.micros - before.micros) / summary.attempts_count,
+    step: (after.computed.micros - before.computed.micros) / steps,
+  };
 }
 
 const median = (all) => [...all].sort((one, other) => one - other)[Math.floor(all.length / 2)];
@@ -94,11 +98,12 @@ const rows = new Map();
 const note = (key, value) => rows.set(key, [...(rows.get(key) ?? []), value]);
 
 for (let run = 1; run <= Number(given.runs); run += 1) {
-  const work = await withServer({ PROTECTION: 'none' }, (pid) => cost(pid, 4));
+  const seconds = `${given.seconds}s`;
+  const work = await withServer({ PROTECTION: 'none' }, (pid) => played(pid, ['-c', '4', '-z', seconds]));
   const refusal = await withServer({ PROTECTION: 'plimsoll', LIMIT: '1' }, (pid) => {
     fetch(`${URL_}/hold`).catch(() => {});
     // Two connections: so many refusals meet in a turn of the loop beyond capacity, too. Many at once would cost half.
-    return sleep(200).then(() => cost(pid, 2));
+    return sleep(200).then(() => played(pid, ['-c', '2', '-z', seconds]));
   });
   note('request', work.micros);
   note('refusal', refusal.micros);
@@ -110,16 +115,20 @@ for (let run = 1; run <= Number(given.runs); run += 1) {
     const order = PROTECTIONS.map((name) => [Math.random(), name]).sort().map(([, name]) => name);
     for (const name of order) {
       const rate = (times * work.goodput).toFixed(1);
-      const flags = ['-q', rate, '-z', `${given.seconds}s`];
-      const good = await withServer({ PROTECTION: name }, (pid) => goodput(pid, flags));
+      const under = await withServer({ PROTECTION: name }, (pid) => played(pid, ['-q', rate, '-z', seconds]));
+      // A busy generator beside it makes a processor slower that shares its core with the other: that is no loss of goodput.
+      const slower = under.step / work.step;
+      const good = under.goodput * slower;
+      note('kept from its processor', under.kept);
+      note('slower', slower);
       note(`${name} ${times}`, (100 * good) / work.goodput);
-      console.log(`  ${times}x ${name}: ${good.toFixed(1)}/s`);
+      console.log(`  ${times}x ${name}: ${under.goodput.toFixed(1)}/s, a step takes ${slower.toFixed(2)} times as long: ${good.toFixed(1)}/s`);
     }
   }
 }
 
 console.log(`\n${cpus()[0].model}, ${cpus().length} processors; ${given.runs} runs of ${given.seconds} s; % of the capacity of the same run: median / worst`);
-console.log(`a request ${median(rows.get('request')).toFixed(0)} us, a refusal ${median(rows.get('refusal')).toFixed(1)} us of processor time; the servers were kept from theirs for ${(100 * median(rows.get('kept from its processor'))).toFixed(0)} % of the time (median)\n`);
+console.log(`a request ${median(rows.get('request')).toFixed(0)} us, a refusal ${median(rows.get('refusal')).toFixed(1)} us of processor time; the servers were kept from theirs for ${(100 * median(rows.get('kept from its processor'))).toFixed(0)} % of the time, and theirs was ${median(rows.get('slower')).toFixed(2)} times as slow as when capacity was measured (medians)\n`);
 console.log(`| load | ceiling | ${PROTECTIONS.join(' | ')} |\n|---|---|${PROTECTIONS.map(() => '---|').join('')}`);
 for (const times of LOADS) {
   const cells = PROTECTIONS.map((name) => rows.get(`${name} ${times}`));
