@@ -1,22 +1,21 @@
 """Does a search find the same beside busy loops? `make bench SECTION=search-live`, or this file.
 
-A real service that takes so many at a time, and needs about a third of a core at its limit, is searched alone and then beside
+A real service that takes so many at a time, and needs a part of a core at its limit (it is measured), is searched alone and then beside
 busy loops, one for each core. Nine of ten searches beside them must end with a rate that held, within 5 % of the middle one of those
-that had the machine to themselves. Nearly an hour; saved in bench/results/search-live-DATE.json and .md.
+that had the machine to themselves. Nearly an hour.
 """
 
 import argparse
-import datetime
-import json
+import math
 import os
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(os.path.dirname(HERE), other) for other in ("generators", "causes")]
+sys.path[:0] = [os.path.join(os.path.dirname(HERE), other) for other in ("causes", "generators")]
 
 import peers  # noqa: E402
 import results  # noqa: E402
@@ -26,33 +25,36 @@ import table  # noqa: E402
 
 WITHIN = 0.05
 LEAST = 0.9
+LIMIT_SECONDS = 3
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="SECTION", help="search-live")
-    parser.add_argument("--language", default="py", help="of the service: go, js, py or rs")
-    parser.add_argument("--workers", type=int, default=24, help="requests that the service takes at a time")
+    parser.add_argument("--language", default="py", choices=("go", "js", "py", "rs"), help="of the service")
+    parser.add_argument("--workers", type=int, default=60, help="requests that the service takes at a time")
     parser.add_argument("--milliseconds", type=int, default=80, help="how long each takes")
-    parser.add_argument("--alone", type=int, default=3, help="searches with nothing beside them")
-    parser.add_argument("--beside", type=int, default=10, help="searches beside busy loops")
+    parser.add_argument("--alone", type=int, default=3, help="searches with nothing beside them, at least one")
+    parser.add_argument("--beside", type=int, default=10, help="searches beside busy loops, at least one")
     parser.add_argument("--busy", type=int, default=os.cpu_count(), help="busy loops")
     parser.add_argument("--time", default="5m", help="longest time of a search")
     parser.add_argument("--plimsoll", help="the program (default: target/release/plimsoll)")
     asked = parser.parse_args()
+    if asked.names not in ([], ["search-live"]):
+        parser.error(f"no section {asked.names[0]}; there is search-live")
+    if min(asked.alone, asked.beside) < 1:
+        parser.error("nothing can be compared without a search alone and one beside busy loops")
     asked.plimsoll = asked.plimsoll or peers.find("plimsoll")
     if asked.plimsoll is None:
         raise SystemExit(f"plimsoll is missing; build it with: {peers.INSTALL['plimsoll']}")
     table.TABLE["live"] = table.workers(asked.language, asked.workers, asked.milliseconds)
     # Every process is ended on the way out: a polite end of ours must take that way too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    rows = []
-    for busy, count in ((0, asked.alone), (asked.busy, asked.beside)):
-        for _ in range(count):
-            rows.append(searched(asked, busy))
-            save(asked, rows)
-    print(text_of(asked, rows))
-    return 0 if bar(rows)["passed"] else 1
+    turns = [0] * asked.alone + [asked.busy] * asked.beside
+    outcome = outcome_of(asked, [searched(asked, busy) for busy in turns])
+    results.save("search-live", outcome)
+    print(results.section_text("search-live", outcome))
+    return 0 if outcome["bars"][0]["passed"] else 1
 
 
 def searched(asked, busy):
@@ -60,18 +62,26 @@ def searched(asked, busy):
     loops = [causes.busy_loop() for _ in range(busy)]
     try:
         with services.Service("live", asked.plimsoll) as service, tempfile.TemporaryDirectory(prefix="plimsoll-live-") as folder:
-            before = used(service.processes[-1].pid)
+            cores = cores_at_limit(service, asked.workers)
+            began = time.monotonic()
             found = causes.find(service, asked, os.path.join(folder, "search"))
-            spent = used(service.processes[-1].pid) - before
+            took = time.monotonic() - began
     finally:
         for loop in loops:
             loop.terminate()
             loop.wait()
-    row = {"busy": busy, "service_cpu_seconds": spent,
-           **{key: found.get(key) for key in ("verdict", "valid", "capacity_per_s", "duration_seconds", "headline")}}
-    row["cause"] = (found.get("limit") or {}).get("cause")
+    row = {"busy": busy, "cores": cores, "seconds": took, "verdict": found.get("verdict"), "valid": found.get("valid"),
+           "capacity_per_s": (found.get("capacity_per_s") or {}).get("estimate"), "cause": (found.get("limit") or {}).get("cause")}
     print(f"beside {busy}: {cells(row)}", file=sys.stderr, flush=True)
     return row
+
+
+def cores_at_limit(service, workers):
+    """Processors that the service needs when it is always asked for more."""
+    pid = service.processes[-1].pid
+    before = used(pid)
+    services.closed_loop(service.url, LIMIT_SECONDS, 2 * workers)
+    return (used(pid) - before) / LIMIT_SECONDS
 
 
 def used(pid):
@@ -81,42 +91,28 @@ def used(pid):
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def capacity(row):
-    return row["capacity_per_s"] if row["valid"] else None
-
-
-def bar(rows):
-    """What the searches beside busy loops are held against."""
-    alone = [capacity(row) for row in rows if row["busy"] == 0 and capacity(row)]
-    beside = [row for row in rows if row["busy"] > 0]
-    middle = statistics.median(alone) if alone else 0
-    near = [row for row in beside if capacity(row) and abs(capacity(row) / middle - 1) <= WITHIN] if middle else []
-    share = len(near) / len(beside) if beside else 0
-    return {"what": f"searches beside busy loops within {WITHIN:.0%} of the {middle:.1f}/s that they find alone", "unit": "of them",
-            "limit": LEAST, "found": share, "lowest": share, "highest": share, "passed": share >= LEAST}
+def bar(alone, beside):
+    """What the searches beside busy loops are held against: a search that is not valid or came to no rate that held counts as far off."""
+    found = [row["capacity_per_s"] for row in alone if row["valid"] and row["capacity_per_s"]]
+    middle = statistics.median(found) if found else math.inf
+    near = sum(bool(row["valid"]) and abs((row["capacity_per_s"] or 0) / middle - 1) <= WITHIN for row in beside)
+    return {"what": f"within {WITHIN:.0%} of the {middle:.1f}/s that are found alone", "unit": "of the searches", "limit": LEAST,
+            "found": near / len(beside), "passed": near / len(beside) >= LEAST}
 
 
 def cells(row):
     rate = f"{row['capacity_per_s']:.1f}/s" if row["capacity_per_s"] else "none"
-    return (f"{rate} | {row['verdict']} | {row['cause']} | {row['duration_seconds'] or 0:.0f} s | "
-            f"{row['service_cpu_seconds']:.1f} s")
+    return f"{rate} | {row['verdict']} | {row['cause']} | {row['seconds']:.0f} s | {row['cores']:.2f}"
 
 
-def text_of(asked, rows):
-    found = bar(rows)
-    lines = [f"# A search beside busy loops, {datetime.date.today().isoformat()}", "",
-             f"{asked.workers} at a time, {asked.milliseconds} ms each, in {asked.language}: at most "
-             f"{asked.workers * 1e3 / asked.milliseconds:.0f}/s. Objective {table.OBJECTIVE}; at most {asked.time} for each search.", "",
-             "| busy loops | capacity | verdict | cause | took | processor time of the service |", "|---|---|---|---|---|---|"]
-    lines += [f"| {row['busy']} | {cells(row)} |" for row in rows]
-    passed = "met" if found["passed"] else "missed"
-    return "\n".join(lines + ["", f"{found['found']:.0%} {found['what']}: bar {LEAST:.0%}, {passed}.", ""])
-
-
-def save(asked, rows):
-    document = {"date": datetime.date.today().isoformat(), "machine": results.machine(), "rows": rows, "bar": bar(rows)}
-    path = os.path.join(results.FOLDER, f"search-live-{document['date']}.json")
-    results.write(path, document, text_of(asked, rows))
+def outcome_of(asked, rows):
+    alone, beside = rows[:asked.alone], rows[asked.alone:]
+    notes = [f"Objective {table.OBJECTIVE}; at most {asked.time} for each search.", "",
+             "| busy loops | capacity | verdict | cause | took | processors that the service needs at its limit |", "|---|---|---|---|---|---|"]
+    notes += [f"| {row['busy']} | {cells(row)} |" for row in rows]
+    title = (f"a service of {asked.workers} × {asked.milliseconds} ms in {asked.language}, at most "
+             f"{asked.workers * 1e3 / asked.milliseconds:.0f}/s, searched alone and beside {asked.busy} busy loops")
+    return {"title": title, "notes": notes, "bars": [bar(alone, beside)]}
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "generators"))
 import peers  # noqa: E402
 import results  # noqa: E402
 
-LIVE = "search-live"
 PROGRAM = os.path.join(peers.ROOT, "target", "release", "examples", "worlds")
 COLUMNS = ("truth_per_s", "signed", "error", "high", "low", "held", "said", "unwatched", "seconds")
 # What is asked of each service: steady ones are to be found and held; those to which something happens are to be found;
@@ -32,7 +31,7 @@ GROUPS = {"steady": STEADY, "disturbed": DISTURBED, "hidden": HIDDEN, "hopeless"
 
 
 def main():
-    if LIVE in sys.argv[1:]:
+    if "search-live" in sys.argv[1:]:
         os.execv(sys.executable, [sys.executable, os.path.join(HERE, "live.py"), *sys.argv[1:]])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="services (default: all of them)")
