@@ -10,9 +10,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Request;
 use plimsoll_control::admission::Rule;
+use plimsoll_net::tls::{Offer, server_name};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime;
+use tokio_rustls::TlsConnector;
 
-use crate::support::{Guard, OK, Upstream, config, connect, eventually, guard, metric, start};
+use crate::sockets::{self, Folder, certificate, resident};
+use crate::support::{
+    Guard, OK, Upstream, answer, config, connect, eventually, guard, metric, start,
+};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const CALM: u32 = 11;
@@ -31,6 +37,13 @@ async fn client(listening: &Guard) -> Sender {
     let stream = tokio::net::TcpStream::connect(listening.proxy)
         .await
         .unwrap();
+    client_on(stream).await
+}
+
+async fn client_on<S>(stream: S) -> Sender
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
     let (sender, connection) = h2::client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
     sender.ready().await.unwrap()
@@ -351,6 +364,16 @@ fn met(stream: &mut TcpStream) -> String {
     }
 }
 
+/// The next answer, as [`met`] has it.
+fn answered(stream: &mut TcpStream) -> String {
+    loop {
+        let told = met(stream);
+        if told != "reset" {
+            return told;
+        }
+    }
+}
+
 /// None of these may reach the upstream, as one request or two.
 #[test]
 fn what_http1_could_not_say_ends_its_stream_and_reaches_nobody() {
@@ -500,6 +523,151 @@ fn floods_are_ended() {
         assert!(metric(&listening, "in_flight") < 0.5, "{name}");
     }
     assert!(metric(&listening, "waiting") < 0.5);
+}
+
+/// A head of HPACK by hand: the usual fields, then these bytes.
+fn block(fields: &[u8]) -> Vec<u8> {
+    let usual = USUAL.iter();
+    let usual = usual.flat_map(|(name, value)| field(name, value));
+    usual.chain(fields.iter().copied()).collect()
+}
+
+/// A field of 3,900 bytes in the table that both sides keep is named by one byte each time: a frame of 12 KiB stands for 47 MB, and
+/// two hundred of them for 9 GB.
+#[test]
+fn a_head_that_expands_without_end_is_not_expanded_and_reaches_nobody() {
+    let upstream = Upstream::answering(OK);
+    let listening = guard(upstream.address, Rule::HalfLoad);
+    // A literal that is kept, its length in three bytes; it is number 62 from then on.
+    let kept = [&[0x40, 1, b'x', 0x7f, 0xbd, 0x1d][..], &[b'y'; 3900]].concat();
+    let first = frame(1, 5, 1, &block(&kept));
+    let again = |times: usize| block(&[0xbe].repeat(times));
+    // Some more than a head may have: the request is refused, and the connection goes on.
+    let mut stream = hostile(
+        &listening,
+        &[&first[..], &frame(1, 5, 3, &again(30))].concat(),
+    );
+    // 88 is 200 of HPACK's table; 431 is spelled out, and its stream may be reset behind it.
+    let told: Vec<String> = (0..2).map(|_| answered(&mut stream)).collect();
+    assert!(told.contains(&"answer 88".to_owned()), "{told:?}");
+    let is_refusal = |one: &String| one == "answer 8" || one == "answer 48";
+    assert!(told.iter().any(is_refusal), "{told:?}");
+    drop(stream);
+    let before = resident();
+    let bombs = (1..=200_u32).flat_map(|number| frame(1, 5, 2 * number + 1, &again(12_000)));
+    let frames = [first, bombs.collect()].concat();
+    let mut stream = hostile(&listening, &frames);
+    if let Some(code) = goaway(&mut stream) {
+        // What cannot be read on is an error of the compression, or of the protocol.
+        assert!(code == CALM || code == 9 || code == 1, "{code}");
+    }
+    eventually("its end", || metric(&listening, "connections") < 0.5);
+    let more = resident().saturating_sub(before);
+    assert!(more < 256 << 20, "{} MiB more", more >> 20);
+    assert!(metric(&listening, "in_flight") < 0.5);
+    // The two that were no bombs.
+    let seen = upstream.requests();
+    assert!(seen.matches("POST / HTTP/1.1\r\n").count() <= 2, "{seen}");
+    let mut other = connect(listening.proxy);
+    other
+        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        .unwrap();
+    assert!(answer(&mut other).ends_with("ok\n"));
+}
+
+/// The stream and the payload of the next frame of a kind.
+fn next_of(stream: &mut TcpStream, wanted: u8) -> (u32, Vec<u8>) {
+    loop {
+        let mut header = [0; 9];
+        stream.read_exact(&mut header).unwrap();
+        let [a, b, c, kind, _, id @ ..] = header;
+        let length = u32::from_be_bytes([0, a, b, c]);
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        stream.read_exact(&mut payload).unwrap();
+        if kind == wanted {
+            return (u32::from_be_bytes(id), payload);
+        }
+    }
+}
+
+/// A client is told how many streams it may have. Whoever opens more is refused those, the others go on, and one that ends makes
+/// room for another.
+#[test]
+fn streams_beyond_as_many_as_a_connection_may_have_are_refused() {
+    const MOST: u32 = 128;
+    let upstream = Upstream::start(Arc::new(|_, _| false));
+    let listening = guard(upstream.address, Rule::Fixed(1000));
+    let opened = (0..MOST + 22).flat_map(|number| headers(1, 2 * number + 1, &USUAL));
+    let mut stream = hostile(&listening, &opened.collect::<Vec<u8>>());
+    let (_, settings) = next_of(&mut stream, 4);
+    let most = settings.chunks(6).find(|setting| setting[..2] == [0, 3]);
+    assert_eq!(most.unwrap()[2..], MOST.to_be_bytes());
+    for number in MOST..MOST + 22 {
+        let (id, code) = next_of(&mut stream, 3);
+        // REFUSED_STREAM: nothing was done for it.
+        assert_eq!((id, &code[..]), (2 * number + 1, &[0, 0, 0, 7][..]));
+    }
+    let in_flight = || metric(&listening, "in_flight").round() as u32;
+    eventually("those that are allowed", || in_flight() == MOST);
+    let took_back = frame(3, 0, 1, &[0, 0, 0, 8]);
+    stream.write_all(&took_back).unwrap();
+    eventually("the end of one", || in_flight() == MOST - 1);
+    let another = headers(1, 2 * (MOST + 22) + 1, &USUAL);
+    stream.write_all(&another).unwrap();
+    eventually("another", || in_flight() == MOST);
+    assert_eq!(upstream.seen.lock().unwrap().len(), MOST as usize + 1);
+    drop(stream);
+    eventually("the permits", || in_flight() == 0);
+}
+
+/// Which protocol it is is agreed on in the handshake: HTTP/2 where both have it.
+#[test]
+fn in_tls_both_sides_agree_on_http2_where_they_have_it() {
+    let folder = Folder::new("alpn");
+    let (own, pem) = certificate(&folder.0, "one.test");
+    let upstream = Upstream::answering(OK);
+    for (http2, offer, agreed) in [
+        (true, Offer::Both, "h2"),
+        (true, Offer::Http1, "http/1.1"),
+        (false, Offer::Both, "http/1.1"),
+    ] {
+        let mut config = config(&[upstream.address], Rule::HalfLoad);
+        config.listeners[0].certificates = vec![own.clone()];
+        config.listeners[0].http2 = http2;
+        let listening = start(config);
+        run(async {
+            let stream = tokio::net::TcpStream::connect(listening.proxy);
+            let connector = TlsConnector::from(sockets::client(&pem, offer));
+            let name = server_name("one.test").unwrap();
+            let mut stream = connector
+                .connect(name, stream.await.unwrap())
+                .await
+                .unwrap();
+            let protocol = stream.get_ref().1.alpn_protocol().unwrap_or(b"http/1.1");
+            assert_eq!(protocol, agreed.as_bytes(), "{http2} {offer:?}");
+            if agreed == "h2" {
+                let mut sender = client_on(stream).await;
+                let request = Request::get("https://one.test/two").body(()).unwrap();
+                let (status, body, _) = asked(&mut sender, request, None).await;
+                assert_eq!((status, &body[..]), (200, &b"ok\n"[..]));
+                return;
+            }
+            let get = b"GET /one HTTP/1.1\r\nHost: one.test\r\nConnection: close\r\n\r\n";
+            stream.write_all(get).await.unwrap();
+            let mut text = String::new();
+            stream.read_to_string(&mut text).await.unwrap();
+            assert!(
+                text.starts_with("HTTP/1.1 200 ") && text.ends_with("ok\n"),
+                "{text}"
+            );
+        });
+    }
+    let seen = upstream.requests();
+    assert_eq!(seen.matches("X-Forwarded-Proto: https\r\n").count(), 3);
+    assert!(
+        seen.contains("GET /two HTTP/1.1\r\nHost: one.test\r\n"),
+        "{seen}"
+    );
 }
 
 #[test]

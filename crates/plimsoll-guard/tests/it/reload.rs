@@ -5,7 +5,10 @@
 
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use plimsoll_control::admission::Rule;
 use plimsoll_guard::{Config, Listener};
@@ -96,4 +99,45 @@ fn an_upstream_that_stays_keeps_its_limit_and_listeners_come_and_go() {
         assert!(answer(&mut client).ends_with("ok\n"));
     }
     assert!(comes.requests().matches("GET / ").count() > 3);
+}
+
+/// What was learned under load, which a guard that starts does not know: it begins with 4.
+#[test]
+fn what_a_limit_has_learned_stays() {
+    let up = Upstream::start(Arc::new(|stream, read| {
+        if !read.ends_with(b"\r\n\r\n") {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(4));
+        stream.write_all(OK.as_bytes()).is_ok()
+    }));
+    let guard = guard(up.address, Rule::HalfLoad);
+    let level = || metric(&guard, "limit_level");
+    assert!(level() < 4.5);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..24 {
+            scope.spawn(|| {
+                let mut client = connect(guard.proxy);
+                while !is_over.load(Ordering::Relaxed) {
+                    client.write_all(GET).unwrap();
+                    answer(&mut client);
+                }
+            });
+        }
+        eventually("a larger limit", || level() > 7.0);
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let (learned, slope) = (level(), metric(&guard, "slope"));
+    let answered = metric(&guard, "ended_total{outcome=\"served\"");
+    let mut next = config(&[up.address], Rule::HalfLoad);
+    next.timeouts.head = Duration::from_secs(7);
+    reload(&guard, Some(next), "in force");
+    let after = level();
+    assert!(
+        learned > 6.0 && (after - learned).abs() < 0.5,
+        "{learned} {after}"
+    );
+    assert!((metric(&guard, "slope") - slope).abs() < 0.1, "{slope}");
+    assert!((metric(&guard, "ended_total{outcome=\"served\"") - answered).abs() < 0.5);
 }

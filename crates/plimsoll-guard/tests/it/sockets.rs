@@ -91,7 +91,7 @@ fn both_sides_may_be_unix_sockets_and_one_left_behind_is_replaced() {
 }
 
 /// Makes a certificate for a name and writes it and its key; its text, which is also its authority.
-fn certificate(folder: &Path, name: &str) -> (Certificate, String) {
+pub(crate) fn certificate(folder: &Path, name: &str) -> (Certificate, String) {
     let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
     let (chain, key) = (
         folder.join(format!("{name}.pem")),
@@ -108,7 +108,7 @@ fn certificate(folder: &Path, name: &str) -> (Certificate, String) {
     )
 }
 
-fn client(authorities: &str, offer: Offer) -> Arc<ClientConfig> {
+pub(crate) fn client(authorities: &str, offer: Offer) -> Arc<ClientConfig> {
     client_config_of(&TlsChoice {
         authorities: authorities.to_owned(),
         offer,
@@ -193,7 +193,7 @@ fn each_name_is_shown_its_certificate_and_files_are_read_again_on_sighup() {
 }
 
 /// Bytes of memory that this process, with guard and upstream in it, has now.
-fn resident() -> usize {
+pub(crate) fn resident() -> usize {
     let statm = fs::read_to_string("/proc/self/statm").unwrap();
     let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
     pages * 4096

@@ -3,12 +3,15 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use plimsoll_control::admission::Rule;
 
-use crate::support::{OK, Upstream, answer, connect, eventually, guard, metric, sent};
+use crate::support::{
+    OK, Upstream, answer, config, connect, eventually, guard, metric, sent, start,
+};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const UPGRADE: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n";
@@ -109,7 +112,7 @@ fn events_come_at_once_and_hold_no_permit() {
     drop(streams);
     eventually("the streams' end", || metric(&listening, "outside") < 0.5);
     eventually("the upstream's connections", || {
-        upstream.closed.load(std::sync::atomic::Ordering::SeqCst) >= 3
+        upstream.closed.load(Ordering::SeqCst) >= 3
     });
 }
 
@@ -189,6 +192,46 @@ fn a_tunnel_carries_bytes_both_ways_once_it_is_one() {
     writer.join().unwrap();
     assert_eq!(back.len(), 1 << 20);
     eventually("the tunnel's end", || metric(&listening, "outside") < 0.5);
+}
+
+/// A tunnel, or events, may be silent for as long as was said and no longer; each byte counts, from either side.
+#[test]
+fn a_tunnel_or_a_stream_of_events_ends_when_nothing_moves_in_it() {
+    let tunnel = echo();
+    let events = Upstream::answering(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n",
+    );
+    let before = |upstream: &Upstream| {
+        let mut config = config(&[upstream.address], Rule::Fixed(4));
+        config.timeouts.stream = Duration::from_secs(1);
+        start(config)
+    };
+    let (to_tunnel, to_events) = (before(&tunnel), before(&events));
+    let mut client = connect(to_tunnel.proxy);
+    client.write_all(UPGRADE.as_bytes()).unwrap();
+    until(&mut client, "hello ");
+    for _ in 0..8 {
+        thread::sleep(Duration::from_millis(200));
+        client.write_all(b"x").unwrap();
+        until(&mut client, "x");
+    }
+    let mut reader = connect(to_events.proxy);
+    reader.write_all(GET.as_bytes()).unwrap();
+    until(&mut reader, "data: 1\n\n\r\n");
+    for listening in [&to_tunnel, &to_events] {
+        assert!(metric(listening, "outside") > 0.5);
+    }
+    for (mut client, listening, upstream) in
+        [(client, to_tunnel, tunnel), (reader, to_events, events)]
+    {
+        let mut rest = Vec::new();
+        client.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, b"");
+        eventually("its end", || metric(&listening, "outside") < 0.5);
+        eventually("the end of the other half", || {
+            upstream.closed.load(Ordering::SeqCst) == 1
+        });
+    }
 }
 
 #[test]

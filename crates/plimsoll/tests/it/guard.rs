@@ -7,28 +7,71 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+mod aborts;
 mod settings;
 
 struct Guard {
     child: Child,
     address: String,
+    /// The line that says where it listens.
+    said: String,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
 }
 
 impl Guard {
-    /// Waits for the line that says where it listens.
     fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command
             .args(["guard", "--listen", "127.0.0.1:0"])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
+            .args(arguments);
+        Self::of(&mut command)
+    }
+
+    /// Waits for the line that says where it listens.
+    fn of(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());
-        out.read_line(&mut line).unwrap();
-        let address = line.split(' ').nth(1).unwrap();
+        out.read_line(&mut said).unwrap();
+        let address = said.split(' ').nth(1).unwrap();
         let address = address.split_once("://").unwrap().1.to_owned();
-        Self { child, address }
+        Self {
+            child,
+            address,
+            said,
+        }
+    }
+
+    /// A page of its admin endpoint, which it was told to have.
+    fn page(&self, path: &str) -> String {
+        let admin = self.said.split_once("admin http://").unwrap().1;
+        let mut stream = TcpStream::connect(admin.trim_end()).unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    /// What a metric counts, all of its labels together.
+    fn metric(&self, name: &str) -> f64 {
+        let text = self.page("/metrics");
+        let values = text.lines().filter_map(|line| {
+            let rest = line.strip_prefix("plimsoll_guard_")?.strip_prefix(name)?;
+            let (labels, value) = rest.rsplit_once(' ')?;
+            let is_it = labels.is_empty() || labels.starts_with('{');
+            is_it.then(|| value.parse::<f64>().unwrap())
+        });
+        let values: Vec<f64> = values.collect();
+        assert!(!values.is_empty(), "{name} in {text}");
+        values.iter().sum()
     }
 
     fn connect(&self) -> TcpStream {
@@ -45,6 +88,17 @@ impl Guard {
     fn stop(&self) {
         self.signal(Signal::TERM);
     }
+}
+
+/// Waits until something holds, or the test has failed.
+fn eventually(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..2000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("{what} did not come");
 }
 
 /// Kind and first bytes of the payload of the next frame; nothing at the end.
