@@ -1,4 +1,4 @@
-//! The guard's settings: printed, refused with the fix, read again, and begun with a record.
+//! The guard's settings: printed, refused with the fix, and read again.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -46,7 +46,7 @@ fn ended(args: &[&str]) -> Output {
         .unwrap()
 }
 
-fn refused(args: &[&str], says: &[&str]) {
+pub(super) fn refused(args: &[&str], says: &[&str]) {
     let output = ended(args);
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(104), "{args:?}: {text}");
@@ -172,20 +172,4 @@ fn a_file_is_read_again() {
         std::thread::sleep(Duration::from_millis(10));
     }
     panic!("the new service is not asked");
-}
-
-/// The record of a run of the lab's fixtures.
-fn fixture(name: &str) -> String {
-    format!(
-        "{}/../plimsoll-analysis/tests/fixtures/{name}.plimsoll.jsonl",
-        env!("CARGO_MANIFEST_DIR")
-    )
-}
-
-#[test]
-fn a_record_that_carries_nothing_is_refused_with_the_way_to_one_that_does() {
-    let (no_line, not_valid) = (fixture("lock-healthy"), fixture("lock"));
-    refused(&["--from", &no_line, "--check"], &["plimsoll find"]);
-    refused(&["--from", &not_valid, "--check"], &["measure again"]);
-    refused(&["--from", "none.jsonl", "--check"], &["none.jsonl"]);
 }
