@@ -5,6 +5,7 @@
 pub mod calendar;
 pub mod clock;
 pub mod heap;
+pub mod inherited;
 pub mod mailbox;
 pub mod nanos;
 pub mod page;

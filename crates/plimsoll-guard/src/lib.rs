@@ -71,6 +71,16 @@ pub enum GuardError {
         source: std::io::Error,
     },
     #[error(
+        "{sockets} sockets were passed (LISTEN_FDS) for {listeners} listeners: each place of `listen` takes one, in their order; \
+         write as many as there are sockets"
+    )]
+    Passed { sockets: usize, listeners: usize },
+    #[error("cannot listen on the socket that was passed as number {number}: {source}")]
+    PassedSocket {
+        number: usize,
+        source: std::io::Error,
+    },
+    #[error(
         "the upstream `{origin}` has no address: {source}; write HOST:PORT as this host can resolve it"
     )]
     Resolve {

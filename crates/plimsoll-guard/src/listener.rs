@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::{fs, net};
 
 use plimsoll_net::tls::Identity;
 use plimsoll_net::tls::serving::{ServerConfig, server_config_of};
+use rustix::net::{AddressFamily, SocketType, sockopt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener, UnixStream};
 use tokio_rustls::{TlsAcceptor, TlsStream};
 
@@ -31,6 +32,8 @@ pub(crate) enum Entry {
     Unix {
         listener: UnixListener,
         path: PathBuf,
+        /// We made it; what somebody else made is there when we are gone.
+        is_ours: bool,
     },
 }
 
@@ -45,6 +48,30 @@ impl Entry {
             flag,
             source,
         })
+    }
+
+    /// One that somebody else has opened, and keeps open.
+    pub(crate) fn passed(socket: OwnedFd) -> io::Result<Self> {
+        let is_stream = sockopt::socket_type(&socket)? == SocketType::STREAM;
+        if !is_stream || !sockopt::socket_acceptconn(&socket)? {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is no socket where connections come in",
+            ));
+        }
+        if sockopt::socket_domain(&socket)? == AddressFamily::UNIX {
+            let listener = unix::net::UnixListener::from(socket);
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            return Ok(Self::Unix {
+                listener: UnixListener::from_std(listener)?,
+                path: address.as_pathname().unwrap_or(Path::new("")).to_owned(),
+                is_ours: false,
+            });
+        }
+        let listener = net::TcpListener::from(socket);
+        listener.set_nonblocking(true)?;
+        Ok(Self::Tcp(TcpListener::from_std(listener)?))
     }
 
     /// Where it listens: port 0 has become a real one.
@@ -131,7 +158,12 @@ fn queued<S>(mut next: impl FnMut() -> io::Result<S>, mut each: impl FnMut(S)) {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        if let Self::Unix { path, .. } = self {
+        if let Self::Unix {
+            path,
+            is_ours: true,
+            ..
+        } = self
+        {
             // The next one would remove it too.
             drop(fs::remove_file(path));
         }
@@ -173,6 +205,7 @@ fn listen_unix(path: &Path) -> io::Result<Entry> {
     Ok(Entry::Unix {
         listener,
         path: path.to_owned(),
+        is_ours: true,
     })
 }
 

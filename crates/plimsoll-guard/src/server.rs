@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hash::RandomState;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -29,6 +30,10 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Whoever runs the guard, and tells people.
 pub trait Host {
+    /// Sockets that listen already, one for each listener in their order, whatever its address; none: they are opened.
+    fn sockets(&mut self) -> Vec<OwnedFd> {
+        Vec::new()
+    }
     /// It listens now.
     fn listens(&mut self, listening: &Listening);
     /// SIGHUP: what the settings are now, or what is wrong with them.
@@ -85,7 +90,8 @@ impl Signals {
 async fn serve(config: &Config, host: &mut dyn Host) -> Result<(), GuardError> {
     let mut signals = Signals::watch()?;
     let mut doors = Doors::default();
-    let ready = doors.open(config, None)?;
+    let passed = passed(host.sockets(), config)?;
+    let ready = doors.open(config, None, passed)?;
     let clock = Clock::start();
     let registry = Registry::new(clock);
     let groups = groups(config, &registry).await?;
@@ -125,6 +131,24 @@ async fn serve(config: &Config, host: &mut dyn Host) -> Result<(), GuardError> {
     Ok(())
 }
 
+/// What was opened for the listeners.
+fn passed(sockets: Vec<OwnedFd>, config: &Config) -> Result<Vec<Entry>, GuardError> {
+    let (count, listeners) = (sockets.len(), config.listeners.len());
+    if count > 0 && count != listeners {
+        return Err(GuardError::Passed {
+            sockets: count,
+            listeners,
+        });
+    }
+    let entry = |(index, socket)| {
+        Entry::passed(socket).map_err(|source| GuardError::PassedSocket {
+            number: index + 1,
+            source,
+        })
+    };
+    sockets.into_iter().enumerate().map(entry).collect()
+}
+
 async fn groups(config: &Config, registry: &Registry) -> Result<Vec<Rc<Upstreams>>, GuardError> {
     let mut groups = Vec::with_capacity(config.groups.len());
     for group in &config.groups {
@@ -157,7 +181,7 @@ async fn reload(server: &Rc<Server>, doors: &mut Doors, host: &mut dyn Host) {
 }
 
 async fn apply(server: &Rc<Server>, doors: &mut Doors, config: Config) -> Result<(), GuardError> {
-    let ready = doors.open(&config, server.log())?;
+    let ready = doors.open(&config, server.log(), Vec::new())?;
     // Those of before stay alive until the new ones have taken over what they share.
     let groups = groups(&config, &server.registry).await?;
     let hashing = server.policy().hashing();
@@ -200,9 +224,24 @@ struct Ready {
     log: Option<Rc<AccessLog>>,
 }
 
+impl Ready {
+    fn add(&mut self, door: &Door, entry: Entry) -> Result<(), GuardError> {
+        let at = entry.place();
+        let at = at.map_err(GuardError::io("read the listening address"))?;
+        self.entries.push((door.clone(), at, entry));
+        Ok(())
+    }
+}
+
 impl Doors {
-    /// Opens those that are not open yet; nothing changes if one cannot be.
-    fn open(&self, config: &Config, log: Option<Rc<AccessLog>>) -> Result<Ready, GuardError> {
+    /// Opens those that are not open yet and were not passed; nothing changes if one cannot be.
+    fn open(
+        &self,
+        config: &Config,
+        log: Option<Rc<AccessLog>>,
+        passed: Vec<Entry>,
+    ) -> Result<Ready, GuardError> {
+        let mut passed = passed.into_iter();
         let mut ready = Ready {
             entries: Vec::new(),
             manners: BTreeMap::new(),
@@ -210,7 +249,10 @@ impl Doors {
         };
         for listener in &config.listeners {
             let door = Door::Proxy(listener.place.clone());
-            self.open_one(&door, &listener.place, "--listen", &mut ready)?;
+            match passed.next() {
+                Some(entry) => ready.add(&door, entry)?,
+                None => self.open_one(&door, &listener.place, "--listen", &mut ready)?,
+            }
             ready.manners.insert(door, Manner::read(listener)?);
         }
         if let Some(admin) = config.admin {
@@ -227,11 +269,7 @@ impl Doors {
         ready: &mut Ready,
     ) -> Result<(), GuardError> {
         if !self.open.contains_key(door) {
-            let entry = Entry::open(place, flag)?;
-            let at = entry
-                .place()
-                .map_err(GuardError::io("read the listening address"))?;
-            ready.entries.push((door.clone(), at, entry));
+            ready.add(door, Entry::open(place, flag)?)?;
         }
         Ok(())
     }

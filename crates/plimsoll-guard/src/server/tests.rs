@@ -38,7 +38,7 @@ async fn opened(config: &Config) -> (Doors, Rc<Server>) {
     let policy = Policy::new(config.clone(), groups, RandomState::new());
     let server = Server::new(clock, registry, policy);
     let mut doors = Doors::default();
-    let ready = doors.open(config, None).unwrap();
+    let ready = doors.open(config, None, Vec::new()).unwrap();
     doors.take(ready, config, &server);
     (doors, server)
 }
@@ -111,7 +111,7 @@ fn whoever_came_before_the_end_is_answered() {
 fn whoever_came_before_its_door_was_taken_away_is_answered() {
     all_are_answered(&async |doors, server, config| {
         config.listeners.clear();
-        let ready = doors.open(config, None).unwrap();
+        let ready = doors.open(config, None, Vec::new()).unwrap();
         doors.take(ready, config, server);
         sleep(LOOK).await;
         sleep(LOOK).await;

@@ -1,8 +1,10 @@
 //! `plimsoll guard`: a proxy that lets in what the service behind it can do, until a signal ends it.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use plimsoll_base::inherited;
 use plimsoll_core::guarding::{self, StartFrom};
 use plimsoll_core::secrets::masked_url;
 use plimsoll_guard::settings::{self, Flags, Settings, Shown};
@@ -51,7 +53,8 @@ pub(crate) fn execute(args: &GuardArgs) -> Result<Exit> {
         config: args.config.as_deref(),
         flags: &flags,
         before: before(&settings.config),
-        schemes: schemes(&settings.config),
+        listeners: settings.config.listeners.clone(),
+        sockets: inherited::sockets()?,
     };
     plimsoll_guard::run(&settings.config, &mut told)?;
     Ok(Exit::Passed)
@@ -125,14 +128,13 @@ fn before(config: &Config) -> String {
     names.join(", ")
 }
 
-/// How clients speak to each listener.
-fn schemes(config: &Config) -> Vec<&'static str> {
-    let scheme = |listener: &Listener| match (&listener.place, listener.certificates.is_empty()) {
+/// How clients speak to a listener, which may be elsewhere than the settings say.
+fn scheme(place: &Place, listener: &Listener) -> &'static str {
+    match (place, listener.certificates.is_empty()) {
         (_, false) => "https://",
         (Place::Tcp(_), true) => "http://",
         (Place::Unix(_), true) => "",
-    };
-    config.listeners.iter().map(scheme).collect()
+    }
 }
 
 /// Reads the settings again when it is asked to, and tells people.
@@ -140,18 +142,22 @@ struct Told<'a> {
     config: Option<&'a Path>,
     flags: &'a Flags,
     before: String,
-    /// Of the listeners.
-    schemes: Vec<&'static str>,
+    listeners: Vec<Listener>,
+    sockets: Vec<OwnedFd>,
 }
 
 impl Host for Told<'_> {
+    fn sockets(&mut self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.sockets)
+    }
+
     /// One line on stdout, so that a script can wait for it. Nobody may be reading: the guard works all the same.
     fn listens(&mut self, listening: &Listening) {
         let proxies: Vec<String> = listening
             .proxies
             .iter()
-            .zip(&self.schemes)
-            .map(|(proxy, scheme)| format!("{scheme}{proxy}"))
+            .zip(&self.listeners)
+            .map(|(proxy, listener)| format!("{}{proxy}", scheme(proxy, listener)))
             .collect();
         let admin = listening
             .admin

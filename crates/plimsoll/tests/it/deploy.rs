@@ -38,10 +38,14 @@ fn check(words: &[&str], settings: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The values of a key of a unit, in their section.
+/// The values of a key of the service, in their section.
 fn unit(section: &str, key: &str) -> Vec<String> {
+    values("plimsoll-guard.service", section, key)
+}
+
+fn values(file: &str, section: &str, key: &str) -> Vec<String> {
     let (mut within, mut values) = (String::new(), Vec::new());
-    for line in read("plimsoll-guard.service").lines() {
+    for line in read(file).lines() {
         if let Some(name) = line.strip_prefix('[') {
             name.trim_end_matches(']').clone_into(&mut within);
         } else if let Some((found, value)) = line.split_once('=')
@@ -77,6 +81,22 @@ fn the_unit_starts_a_guard_and_reloads_it() {
         .parse()
         .unwrap();
     assert!(stop > 20 && read("guard.toml").contains("drain = \"20s\""));
+}
+
+/// One for each listener, at the same port; and systemd gives a service the sockets of the unit that has its name.
+#[test]
+fn the_socket_is_for_the_listeners_of_the_settings() {
+    let socket = |section, key| values("plimsoll-guard.socket", section, key);
+    let [port] = &socket("Socket", "ListenStream")[..] else {
+        panic!("one listener");
+    };
+    let settings = read("guard.toml");
+    assert!(
+        settings.contains(&format!("\nlisten = \":{port}\"\n")),
+        "{settings}"
+    );
+    assert_eq!(socket("Install", "WantedBy"), ["sockets.target"]);
+    assert!(socket("Socket", "Accept").is_empty() && socket("Socket", "Service").is_empty());
 }
 
 #[test]

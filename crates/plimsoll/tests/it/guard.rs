@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 mod aborts;
+mod activation;
 mod record;
 mod settings;
 
