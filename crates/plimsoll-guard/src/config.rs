@@ -179,6 +179,8 @@ pub struct Route {
     pub class: Option<Class>,
     /// Instead of those of all.
     pub timeouts: Option<Timeouts>,
+    /// Its requests wait for something to happen, and are no work for the service meanwhile: they need no permit.
+    pub waits: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use plimsoll_core::Nanos;
 
 use crate::config::Timeouts;
 use crate::gate::{Holder, Permit};
+use crate::outside::Outside;
 use crate::policy::Asked;
 use crate::refusal::{self, Answer};
 use crate::shared::Server;
@@ -31,11 +32,16 @@ pub(crate) struct Seat {
     is_fresh: bool,
     /// In which way its upstream was reached.
     pub(crate) way: Cell<u64>,
+    /// Counted beside the limit from the beginning.
+    _outside: Option<Outside>,
 }
 
 impl Server {
     /// The refusal of a request that needs nothing to be done for it; if there is none, nothing has happened.
     pub(crate) fn turns_away(&self, asked: &Asked) -> Option<Answer> {
+        if asked.waits {
+            return None;
+        }
         let member = asked.group.as_ref()?.only()?;
         let refusal = member.gate.turns_away(&asked.wanted)?;
         Some(self.refused(&member, refusal))
@@ -43,14 +49,18 @@ impl Server {
 
     /// Waits for a permit, at most `until` its client gives up. Dropping the future gives the place back. The error is what the
     /// client is told.
-    pub(crate) async fn enter(&self, asked: &Asked, until: Option<Nanos>) -> Result<Seat, Answer> {
+    pub(crate) async fn enter(
+        self: &Rc<Self>,
+        asked: &Asked,
+        until: Option<Nanos>,
+    ) -> Result<Seat, Answer> {
         self.enter_but(asked, until, None, asked.attempts).await
     }
 
     /// After a failure that cannot have changed anything: a place at another upstream, or the same if there is no other;
     /// none where that was tried often enough, or where too much is sent again already.
     pub(crate) async fn again(
-        &self,
+        self: &Rc<Self>,
         asked: &Asked,
         until: Option<Nanos>,
         failed: &Seat,
@@ -79,7 +89,7 @@ impl Server {
     }
 
     async fn enter_but(
-        &self,
+        self: &Rc<Self>,
         asked: &Asked,
         until: Option<Nanos>,
         not: Option<&Rc<Member>>,
@@ -92,6 +102,31 @@ impl Server {
         let Some(member) = group.choose(not) else {
             return Err(refusal::UNREACHABLE);
         };
+        let (permit, outside) = if asked.waits {
+            let outside = Outside::enter(self).ok_or(refusal::STREAMS)?;
+            (member.gate.beside(), Some(outside))
+        } else {
+            (self.permit(asked, until, &member).await?, None)
+        };
+        Ok(Seat {
+            permit,
+            timeouts: asked.timeouts,
+            began: self.now(),
+            whole_by: asked.timeouts.whole.map(|whole| self.now() + of(whole)),
+            attempts_left,
+            is_fresh: not.is_some(),
+            way: Cell::new(0),
+            _outside: outside,
+            member,
+        })
+    }
+
+    async fn permit(
+        &self,
+        asked: &Asked,
+        until: Option<Nanos>,
+        member: &Member,
+    ) -> Result<Permit, Answer> {
         let came = self.now();
         let holder = || Holder {
             route: asked.route.clone(),
@@ -103,19 +138,8 @@ impl Server {
             deadline: until,
             ..asked.wanted
         };
-        match member.gate.enter(&wanted, holder).await {
-            Ok(permit) => Ok(Seat {
-                permit,
-                timeouts: asked.timeouts,
-                began: self.now(),
-                whole_by: asked.timeouts.whole.map(|whole| self.now() + of(whole)),
-                attempts_left,
-                is_fresh: not.is_some(),
-                way: Cell::new(0),
-                member,
-            }),
-            Err(refused) => Err(self.refused(&member, refused)),
-        }
+        let entered = member.gate.enter(&wanted, holder).await;
+        entered.map_err(|refused| self.refused(member, refused))
     }
 
     fn refused(&self, member: &Member, refused: Refusal) -> Answer {

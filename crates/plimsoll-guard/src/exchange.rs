@@ -390,15 +390,15 @@ impl<'a, S: Side> Exchange<'a, S> {
             if let Some(load) = self.facts.load {
                 self.seat.member.gate.report(load);
             }
+            if self.facts.is_stream {
+                self.upstream.watch_peer();
+            }
         }
         if let Some(answer) = answer {
             self.side.finish();
             self.answered = Some(answer.keepalive);
             self.seat.permit.end(ended(answer.status));
         } else if self.facts.is_stream {
-            if self.outside.is_none() {
-                self.upstream.watch_peer();
-            }
             self.leave_limit(Ended::Served);
         }
         Ok(true)

@@ -209,10 +209,20 @@ impl Gate {
         self.permit(ticket, Some(standing))
     }
 
+    /// For a request that needs none: what it comes to says how the upstream is, and nothing about the limit.
+    pub(crate) fn beside(self: &Rc<Self>) -> Permit {
+        Permit {
+            gate: Rc::clone(self),
+            ticket: None,
+            is_held: Cell::new(true),
+            trial: None,
+        }
+    }
+
     fn permit(self: &Rc<Self>, ticket: Ticket, trial: Option<Rc<Cell<Standing>>>) -> Permit {
         Permit {
             gate: Rc::clone(self),
-            ticket,
+            ticket: Some(ticket),
             is_held: Cell::new(true),
             trial,
         }
@@ -341,15 +351,17 @@ impl Drop for Waiting {
 #[derive(Debug)]
 pub(crate) struct Permit {
     gate: Rc<Gate>,
-    ticket: Ticket,
+    /// None: it counts beside the limit.
+    ticket: Option<Ticket>,
     is_held: Cell<bool>,
     /// Of a trial: it was let through at once, whatever would have become of it.
     trial: Option<Rc<Cell<Standing>>>,
 }
 
 impl Permit {
+    /// Whether it keeps somebody else waiting.
     pub(crate) fn is_held(&self) -> bool {
-        self.is_held.get()
+        self.ticket.is_some() && self.is_held.get()
     }
 
     /// Gives it back, once.
@@ -375,14 +387,16 @@ impl Permit {
             self.gate
                 .with_health(|health, now| health.replied(now, reply));
         }
-        if self.leaves_trial() {
+        let Some(ticket) = self.ticket else {
             return;
+        };
+        if !self.leaves_trial(ticket) {
+            self.gate.ended(ticket, ended);
         }
-        self.gate.ended(self.ticket, ended);
     }
 
     /// Whether it was let through by a trial, and had no permit by now.
-    fn leaves_trial(&self) -> bool {
+    fn leaves_trial(&self, ticket: Ticket) -> bool {
         let Some(standing) = self.trial.as_ref().map(|standing| standing.get()) else {
             return false;
         };
@@ -390,10 +404,10 @@ impl Permit {
             return false;
         }
         let mut inner = self.gate.inner.borrow_mut();
-        inner.waiters.remove(&self.ticket);
-        inner.holders.remove(&self.ticket);
+        inner.waiters.remove(&ticket);
+        inner.holders.remove(&ticket);
         inner.passed += 1;
-        inner.admission.withdrawn(self.gate.now(), self.ticket);
+        inner.admission.withdrawn(self.gate.now(), ticket);
         inner.tell();
         true
     }
@@ -409,8 +423,11 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.is_held.replace(false) && !self.leaves_trial() {
-            self.gate.left(self.ticket);
+        if let Some(ticket) = self.ticket
+            && self.is_held.replace(false)
+            && !self.leaves_trial(ticket)
+        {
+            self.gate.left(ticket);
         }
     }
 }

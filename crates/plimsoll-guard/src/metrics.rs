@@ -346,7 +346,7 @@ pub(crate) const METRICS: &[Metric] = &[
         "outside",
         GAUGE,
         None,
-        "Streams, tunnels and stalled uploads, which hold no permit",
+        "Streams, tunnels, stalled uploads and requests of routes with `waits`, which hold no permit",
         |server| one(server.outside.get() as f64),
     ),
     of_guard(

@@ -1,4 +1,5 @@
-//! Exchanges that go on without a permit: streams, tunnels, and those whose client keeps the service waiting.
+//! Exchanges that go on without a permit: streams, tunnels, requests that wait by design, and those whose client keeps the
+//! service waiting.
 //!
 //! They do not distort the limit, because they end when somebody likes and not when the service is done; that there are not
 //! too many of them is a bound of its own.

@@ -62,6 +62,8 @@ pub(crate) struct Asked {
     pub(crate) wanted: Request,
     /// How long its client waits, as it says.
     pub(crate) patience: Option<Duration>,
+    /// Needs no permit.
+    pub(crate) waits: bool,
 }
 
 impl Policy {
@@ -115,6 +117,7 @@ impl Policy {
             tenant: tenant.map(|key| shown(&config.tenant, key, tenant_key)),
             wanted,
             patience: said::patience(facts.field),
+            waits: route.is_some_and(|route| route.waits),
         }
     }
 

@@ -57,7 +57,7 @@ pub(crate) const BAD_BODY: Answer = trouble(400, "bad-body", "the body is not wh
 pub(crate) const SLOW_BODY: Answer = trouble(408, "slow-body", "the body did not come in time");
 pub(crate) const STREAMS: Answer = Answer {
     retry_after: Some(5),
-    ..trouble(503, "streams", "too many connections are streams")
+    ..trouble(503, "streams", "too many connections are streams, or wait")
 };
 pub(crate) const CONNECTIONS: Answer = Answer {
     retry_after: Some(1),

@@ -90,6 +90,7 @@ fn the_class_is_that_of_header_route_or_rule_in_this_order() {
             group: 0,
             class: Some(Class::Critical),
             timeouts: None,
+            waits: false,
         }];
         config.classes = vec![ClassRule {
             matches: below("/"),

@@ -147,6 +147,9 @@ section! {
         class: Option<String> = "\"critical\"",
         /// how long things may take, where that differs: keys of [timeouts]
         timeouts: TimeoutsSpec = "{ whole = \"2s\" }",
+        /// its requests wait for something to happen (long polls) and are no work meanwhile: they need no permit and say nothing
+        /// about the limit. Half as many as connections may be there, with streams and tunnels
+        waits: Option<bool> = "true",
     }
 }
 

@@ -37,12 +37,16 @@ impl Reader<'_> {
                 .transpose()?;
             let to = groups.get(group).map_or("", |group| group.name.as_str());
             let class_shown = class.map_or(String::new(), |class| format!(" as {}", class.name()));
-            self.note(&path, format!("{} to {to}{class_shown}", shown(&matches)));
+            let waits = spec.waits.unwrap_or(false);
+            let waits_shown = if waits { ", waits" } else { "" };
+            let line = format!("{} to {to}{class_shown}{waits_shown}", shown(&matches));
+            self.note(&path, line);
             routes.push(Route {
                 matches,
                 group,
                 class,
                 timeouts: own,
+                waits,
             });
         }
         self.used(&routes, groups)?;

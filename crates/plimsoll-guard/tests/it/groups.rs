@@ -204,6 +204,7 @@ fn two_groups(app: &Upstream, reports: &Upstream) -> Config {
         group,
         class: None,
         timeouts: None,
+        waits: false,
     };
     let mut written = route("/app/written", 1);
     written.matches.methods = vec!["POST".to_owned(), "PUT".to_owned()];

@@ -3,11 +3,12 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use plimsoll_control::admission::Rule;
+use plimsoll_guard::{Match, Route};
 
 use crate::support::{
     OK, Upstream, answer, config, connect, eventually, guard, metric, sent, start,
@@ -143,6 +144,66 @@ fn long_polls_do_not_shut_out_the_others() {
     let served = served.count();
     // Until the polls have lasted for longer than anybody waits, they may be about to end.
     assert!(served >= 36, "{served} of 40");
+}
+
+/// One permit in all, and far more polls than that: each is with the service, until there are as many as may be.
+#[test]
+fn polls_of_a_route_that_waits_need_no_permit_and_have_a_bound_of_their_own() {
+    const MOST: usize = 20;
+    let is_time = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&is_time);
+    let upstream = Upstream::start(Arc::new(move |stream, read| {
+        if !read.ends_with(b"\r\n\r\n") {
+            return false;
+        }
+        while read.starts_with(b"GET /poll/") && !ends.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        stream.write_all(OK.as_bytes()).is_ok()
+    }));
+    let mut config = config(&[upstream.address], Rule::Fixed(1));
+    config.connections_max = 2 * MOST;
+    config.routes = vec![Route {
+        matches: Match {
+            path: Some("/poll".to_owned()),
+            ..Match::default()
+        },
+        group: 0,
+        class: None,
+        timeouts: None,
+        waits: true,
+    }];
+    let listening = start(config);
+    let ask = |path: &str| {
+        let mut client = connect(listening.proxy);
+        let request = GET.replace("/ ", &format!("{path} "));
+        client.write_all(request.as_bytes()).unwrap();
+        client
+    };
+    let mut polls: Vec<_> = (0..MOST).map(|_| ask("/poll/7")).collect();
+    eventually("all polls", || upstream.seen.lock().unwrap().len() == MOST);
+    let outside = || metric(&listening, "outside").round() as usize;
+    assert_eq!(outside(), MOST);
+    for _ in 0..10 {
+        assert!(answer(&mut ask("/fast")).ends_with("ok\n"));
+    }
+    let refused = answer(&mut ask("/poll/7"));
+    assert!(
+        refused.starts_with("HTTP/1.1 503 ") && refused.contains("X-Plimsoll: streams"),
+        "{refused}"
+    );
+    // Who leaves makes room; and nothing of all this is the limit's.
+    drop(polls.pop());
+    eventually("room for one", || outside() == MOST - 1);
+    polls.push(ask("/poll/7"));
+    eventually("one more", || outside() == MOST);
+    assert!((metric(&listening, "arrived_total") - 10.0).abs() < 0.5);
+    is_time.store(true, Ordering::SeqCst);
+    for poll in &mut polls {
+        assert!(answer(poll).ends_with("ok\n"));
+    }
+    eventually("their end", || outside() == 0);
+    assert!((metric(&listening, "ended_total") - 10.0).abs() < 0.5);
 }
 
 fn echo() -> Upstream {
