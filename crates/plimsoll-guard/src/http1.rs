@@ -20,6 +20,8 @@ use crate::wire::{EndWatch, poll_take};
 const GIVEN_BYTES: usize = 64 << 10;
 /// A body that nobody wants is read up to here, so that the connection can go on.
 const DRAINED_BYTES: u64 = 64 << 10;
+/// Whoever speaks HTTP/1.1 can read this at any time before an answer.
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -33,9 +35,10 @@ pub(crate) struct Http1<'a> {
     head_at: Option<usize>,
     is_begun: bool,
     is_head: bool,
+    is_http10: bool,
     /// The client has sent all that it will, and said so by closing its half.
     has_ended: bool,
-    /// While a body waits for room: until the client has closed its half.
+    /// While a body waits for room: until the client has closed its half. Once it has: until it has closed the other, too.
     watch: Option<EndWatch>,
     /// No more comes than what the kernel holds.
     is_closing: bool,
@@ -56,6 +59,7 @@ impl<'a> Http1<'a> {
             head_at: None,
             is_begun: false,
             is_head: incoming.is_head,
+            is_http10: incoming.is_http10,
             has_ended: false,
             watch: None,
             is_closing: false,
@@ -81,6 +85,34 @@ impl<'a> Http1<'a> {
             }
         }
         true
+    }
+
+    /// Whether a client that has closed its half may wait for its answer all the same. Whoever has closed both looks alike until it is
+    /// sent something; what can be sent before an answer, HTTP/1.0 does not know.
+    fn may_be_there(&self) -> bool {
+        let is_unanswered = !self.is_begun && self.head_at.is_none();
+        let has_all = || {
+            let mut rest = self.body.clone();
+            rest.feed(&self.client.inbox, &mut ()).is_ok() && rest.is_over()
+        };
+        is_unanswered && !self.is_http10 && has_all()
+    }
+
+    /// Sends a client that has closed its half something: if nobody is there any more, its host says so.
+    fn ask(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.has_ended = true;
+        // Without a descriptor for it, it shows with the answer.
+        self.watch = EndWatch::of_reset(&self.client.wire).ok();
+        self.relay.bytes.extend_from_slice(CONTINUE);
+        match self.give(cx) {
+            Ok(_) => self.poll_reset(cx),
+            Err(_) => Poll::Ready(()),
+        }
+    }
+
+    fn poll_reset(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let watch = self.watch.as_mut();
+        watch.map_or(Poll::Pending, |watch| watch.poll(cx))
     }
 
     /// Feeds from the inbox; how that went.
@@ -164,8 +196,9 @@ impl Sink for Http1<'_> {
     }
 
     fn head(&mut self, head: &Head<'_, '_>) {
-        if self.server.is_stopping() || !self.body.is_over() {
-            // What is left of the request's body is not read: the connection cannot go on.
+        let is_last = self.has_ended && self.client.inbox.is_empty();
+        if self.server.is_stopping() || !self.body.is_over() || is_last {
+            // What is left of the request's body is not read, or nothing comes behind it: the connection cannot go on.
             self.relay.keepalive = false;
         }
         self.head_at = Some(self.relay.bytes.len());
@@ -200,9 +233,13 @@ impl Side for Http1<'_> {
     }
 
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.has_ended {
+            return self.poll_reset(cx);
+        }
         while self.client.inbox.len() < AHEAD_BYTES {
             match self.client.poll_more(cx) {
                 Poll::Ready(Ok(true)) => {}
+                Poll::Ready(Ok(false)) if self.may_be_there() => return self.ask(cx),
                 Poll::Ready(_) => return Poll::Ready(()),
                 Poll::Pending => return Poll::Pending,
             }
@@ -214,12 +251,15 @@ impl Side for Http1<'_> {
     /// Once a client has closed its half, all that the kernel still holds of its body is taken, which is no more than a socket's
     /// buffer: whether it broke off or sent the whole body before shows then.
     fn look(&mut self, cx: &mut Context<'_>) -> Step {
-        if self.is_closing || self.relay.is_tunnel {
+        if self.has_ended && self.poll_reset(cx).is_ready() {
+            return Err(Trouble::ClientLeft);
+        }
+        if self.has_ended || self.is_closing || self.relay.is_tunnel {
             return Ok(false);
         }
         if self.watch.is_none() {
             // Without a descriptor for it the end shows later.
-            self.watch = EndWatch::start(&self.client.wire).ok();
+            self.watch = EndWatch::of_half(&self.client.wire).ok();
         }
         let Some(watch) = &mut self.watch else {
             return Ok(false);
@@ -275,9 +315,7 @@ impl Side for Http1<'_> {
 
     fn go_on(&mut self) {
         self.expects = false;
-        self.relay
-            .bytes
-            .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+        self.relay.bytes.extend_from_slice(CONTINUE);
     }
 
     fn put_own(&mut self, answer: &Answer) {

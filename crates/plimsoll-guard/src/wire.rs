@@ -100,9 +100,9 @@ impl Wire {
     }
 }
 
-/// Is over once a peer has closed its half or the connection was reset, while bytes that it sent before still wait to be
-/// read. What the event loop knows of the wire itself wakes nobody then: that it can be read is known already. So this is a
-/// second name of the same socket, to be dropped with or before the first.
+/// Is over once something about a peer's end shows, while it can be read: bytes that it sent before still wait, or its end is known
+/// already. What the event loop knows of the wire itself wakes nobody then. So this is a second name of the same socket, to be
+/// dropped with or before the first.
 pub(crate) struct EndWatch(Pin<Box<dyn Future<Output = ()>>>);
 
 impl fmt::Debug for EndWatch {
@@ -112,9 +112,18 @@ impl fmt::Debug for EndWatch {
 }
 
 impl EndWatch {
-    pub(crate) fn start(wire: &Wire) -> io::Result<Self> {
+    /// Until the peer has closed its half, or the connection was reset.
+    pub(crate) fn of_half(wire: &Wire) -> io::Result<Self> {
         // Urgent bytes, which it also stands for, are told of nowhere here: it waits for the end alone.
-        let end = Interest::PRIORITY;
+        Self::start(wire, Interest::PRIORITY)
+    }
+
+    /// Until the connection was reset.
+    pub(crate) fn of_reset(wire: &Wire) -> io::Result<Self> {
+        Self::start(wire, Interest::ERROR)
+    }
+
+    fn start(wire: &Wire, end: Interest) -> io::Result<Self> {
         Ok(match wire.socket() {
             Socket::Tcp(stream) => {
                 let second = TcpStream::from_std(stream.as_fd().try_clone_to_owned()?.into())?;

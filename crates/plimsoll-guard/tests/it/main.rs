@@ -4,6 +4,7 @@
 
 mod framing;
 mod groups;
+mod halves;
 mod http2;
 mod log;
 mod overload;

@@ -117,9 +117,9 @@ pub(crate) fn client(authorities: &str, offer: Offer) -> Arc<ClientConfig> {
     .unwrap()
 }
 
-type Secure = StreamOwned<ClientConnection, TcpStream>;
+pub(crate) type Secure = StreamOwned<ClientConnection, TcpStream>;
 
-fn secure(address: SocketAddr, name: &str, config: &Arc<ClientConfig>) -> Secure {
+pub(crate) fn secure(address: SocketAddr, name: &str, config: &Arc<ClientConfig>) -> Secure {
     let stream = TcpStream::connect(address).unwrap();
     stream
         .set_read_timeout(Some(Duration::from_secs(10)))

@@ -3,7 +3,7 @@
 use super::{HEAD_BYTES_USUAL, ProtocolError, Result, Sink};
 
 /// Where in a chunked body the next byte belongs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Chunked {
     position: Position,
     /// Size of the chunk being read, or bytes of extensions or trailers seen.

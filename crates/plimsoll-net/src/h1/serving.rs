@@ -447,10 +447,10 @@ fn is_host(text: &str) -> bool {
 }
 
 /// Reads the body of a request as it comes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct BodyParser(State);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum State {
     Length(u64),
     Chunked(Box<Chunked>),
