@@ -54,10 +54,13 @@ const BROWSER: [&str; 2] = ["k6/browser", "k6/experimental/browser"];
 /// Where extensions of k6 are.
 const EXTENSIONS: &str = "k6/x/";
 
-/// Whether k6 has a module of that name, or may have, that is not there: a script that went on without it would test
-/// something else.
+/// Whether k6 has a module of that name, or may have, or would fetch it, and it is not there: a script that went on without
+/// it would test something else.
 pub(crate) fn is_of_k6_alone(specifier: &str) -> bool {
-    LATER.contains(&specifier) || BROWSER.contains(&specifier) || specifier.starts_with(EXTENSIONS)
+    LATER.contains(&specifier)
+        || BROWSER.contains(&specifier)
+        || specifier.starts_with(EXTENSIONS)
+        || strip_remote(specifier).is_some()
 }
 
 impl Target {

@@ -41,6 +41,20 @@ fn what_k6_alone_has_is_refused_though_it_is_caught() {
             "try { await import('k6/browser') } catch (e) {} export default () => {}",
             ["main.js:1", "k6/browser", "browsers are not driven"],
         ),
+        (
+            "let _; try { _ = require('https://cdn.test/a/lodash.js') } catch (e) {} export default () => {}",
+            ["main.js:1", "https://cdn.test/a/lodash.js", "./lodash.js"],
+        ),
+        (
+            "const get = (url) => { try { return require(url) } catch (e) { return {} } };
+             const name = 'papaparse'; const csv = get(`https://jslib.k6.io/${name}/5.1.1/index.js`);
+             export default () => {}",
+            ["main.js", "jslib.k6.io/papaparse/5.1.1", "download the file"],
+        ),
+        (
+            "try { await import('http://cdn.test/b.js') } catch (e) {} export default () => {}",
+            ["main.js:1", "http://cdn.test/b.js", "not fetched"],
+        ),
     ] {
         let (message, cause) = refusal(&[("/t/main.js", text)]);
         assert_eq!(cause, INIT, "{message}");

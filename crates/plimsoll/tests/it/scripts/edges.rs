@@ -206,6 +206,38 @@ fn an_exit_other_than_0_says_why() {
     assert!(out.contains("iterations"), "{out}");
 }
 
+/// k6 would fetch it: a script that went on without it tested something else, and passed.
+#[test]
+fn a_module_of_the_network_ends_the_test_though_its_refusal_is_caught() {
+    let folder = Folder::new();
+    for (name, text) in [
+        (
+            "lodash.js",
+            "let _; try { _ = require('https://cdn.test/lodash.js'); } catch (e) {} export default () => {}",
+        ),
+        (
+            "late.js",
+            "export default async () => { await import('https://cdn.test/late.js').catch(() => {}); }",
+        ),
+        (
+            "unawaited.js",
+            "import('https://cdn.test/unawaited.js').catch(() => {}); export default () => {}",
+        ),
+        (
+            "named.js",
+            "import 'https://cdn.test/named.js'; export default () => {}",
+        ),
+    ] {
+        let script = write(&folder, name, text);
+        let (code, out, err) = said(&mut run(&folder, &script, &[]));
+        assert_eq!(code, 107, "{name}: {out}{err}");
+        let url = format!("https://cdn.test/{name}");
+        for part in [&*url, "imports from the network are not fetched"] {
+            assert!(err.contains(part), "{name}: {part} in {err}");
+        }
+    }
+}
+
 #[test]
 fn flags_of_ci_scripts_are_taken() {
     let (served, folder) = (Service::start(&["echo"]), Folder::new());
