@@ -17,6 +17,16 @@ pub struct Failure {
     /// The error that a server of HTTP/2 gave as its reason.
     pub peer_error: Option<PeerError>,
     pub reached: Reached,
+    pub culprit: Option<Culprit>,
+}
+
+/// What it was that failed, where the class does not say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Culprit {
+    /// A proxy, which did not lead on.
+    Proxy,
+    /// The certificate that this client showed, or did not show.
+    OwnCertificate,
 }
 
 /// How far an exchange had come on its connection when that failed.
@@ -38,6 +48,15 @@ impl Failure {
             reason: reason.into(),
             peer_error: None,
             reached: Reached::default(),
+            culprit: None,
+        }
+    }
+
+    /// A proxy did not lead on.
+    pub(crate) fn of_proxy(reason: impl Into<String>) -> Self {
+        Self {
+            culprit: Some(Culprit::Proxy),
+            ..Self::new(Outcome::Refused, reason)
         }
     }
 

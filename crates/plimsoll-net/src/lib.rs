@@ -19,7 +19,7 @@ mod tunnel;
 
 pub use address::Address;
 pub use connection::{Connection, Progress};
-pub use failure::{Failure, Reached};
+pub use failure::{Culprit, Failure, Reached};
 pub use opening::{Opened, Opening};
 pub use resolve::Endpoint;
 pub use target::{Target, TargetError};

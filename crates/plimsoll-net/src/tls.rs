@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, InvalidDnsNameError, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
     CipherSuite, ClientConnection, DigitallySignedStruct, Error, ProtocolVersion, RootCertStore,
@@ -31,8 +31,10 @@ pub enum TlsError {
     Suite { name: String, known: String },
     #[error("the certificates of authorities cannot be used: {0}")]
     Authorities(String),
-    #[error("the client certificate cannot be used: {0}")]
+    #[error("the certificate cannot be used: {0}")]
     Identity(String),
+    #[error("the key cannot be used: {0}")]
+    Key(String),
 }
 
 /// The versions that are spoken.
@@ -152,7 +154,8 @@ pub fn client_config_of(choice: &TlsChoice) -> Result<Arc<ClientConfig>, TlsErro
         None => builder.with_no_client_auth(),
         Some(identity) => {
             let (chain, key) = parsed(identity)?;
-            builder.with_client_auth_cert(chain, key)?
+            let config = builder.with_client_auth_cert(chain, key);
+            config.map_err(TlsError::of_identity)?
         }
     };
     if !choice.resumes {
@@ -209,14 +212,39 @@ fn keep_suites(provider: &mut CryptoProvider, names: &[String]) -> Result<(), Tl
 type Parsed = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 fn parsed(identity: &Identity) -> Result<Parsed, TlsError> {
-    let wrong = |error: rustls::pki_types::pem::Error| TlsError::Identity(error.to_string());
     let chain = CertificateDer::pem_slice_iter(identity.chain.as_bytes());
-    let chain: Vec<_> = chain.collect::<Result<_, _>>().map_err(wrong)?;
+    let chain: Vec<_> = chain
+        .collect::<Result<_, _>>()
+        .map_err(|error| TlsError::Identity(error.to_string()))?;
     if chain.is_empty() {
         return Err(TlsError::Identity("it holds no certificate".to_owned()));
     }
-    let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).map_err(wrong)?;
+    let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes());
+    let key = key.map_err(|error| TlsError::Key(words_of(&error, &identity.key)))?;
     Ok((chain, key))
+}
+
+/// What keeps text from being a key.
+fn words_of(error: &pem::Error, text: &str) -> String {
+    match error {
+        pem::Error::NoItemsFound if text.contains("ENCRYPTED PRIVATE KEY") => {
+            "it has a password; take it off: openssl pkey -in key.pem -out plain.pem".to_owned()
+        }
+        pem::Error::NoItemsFound => "it holds no key".to_owned(),
+        error => error.to_string(),
+    }
+}
+
+impl TlsError {
+    /// Certificate and key are whole each by itself.
+    fn of_identity(error: Error) -> Self {
+        match error {
+            Error::InconsistentKeys(_) => {
+                Self::Key("it does not belong to the certificate".to_owned())
+            }
+            error => Self::Key(error.to_string()),
+        }
+    }
 }
 
 pub fn server_name(host: &str) -> Result<ServerName<'static>, TlsError> {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use plimsoll_core::Outcome;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
-use rustls::ClientConnection;
+use rustls::{AlertDescription, ClientConnection};
 
 use crate::address::Address;
-use crate::failure::{Failure, Result};
+use crate::failure::{Culprit, Failure, Result};
 use crate::socket::{receive, stream_failure};
 use crate::tls::{Agreed, TlsSetup};
 use crate::tunnel::{Asking, Tunnel};
@@ -403,7 +403,29 @@ fn tls_failure(error: &rustls::Error) -> Failure {
         }
         error => error.to_string(),
     };
-    Failure::new(Outcome::Tls, reason)
+    let is_own = matches!(error, rustls::Error::AlertReceived(alert) if is_about_client(*alert));
+    Failure {
+        culprit: is_own.then_some(Culprit::OwnCertificate),
+        ..Failure::new(Outcome::Tls, reason)
+    }
+}
+
+/// What a server says of the certificate that it was shown, or of none (RFC 8446, section 6.2).
+const fn is_about_client(alert: AlertDescription) -> bool {
+    matches!(
+        alert,
+        AlertDescription::CertificateRequired
+            | AlertDescription::NoCertificate
+            | AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            | AlertDescription::AccessDenied
+            // An authority of the right name with another key signed it, or none did.
+            | AlertDescription::DecryptError
+    )
 }
 
 /// Want of ports or descriptors is ours, never the target's: it becomes `dropped`.

@@ -3,7 +3,6 @@
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use plimsoll_core::Outcome;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 
@@ -61,7 +60,7 @@ impl Asking {
             match receive(socket, scratch) {
                 Ok(0) => {
                     let reason = "the proxy closed the connection instead of leading on";
-                    return Err(Failure::new(Outcome::Refused, reason));
+                    return Err(Failure::of_proxy(reason));
                 }
                 Ok(read) => self
                     .head
@@ -79,7 +78,7 @@ impl Asking {
     fn answer(&self) -> Option<Result<()>> {
         let mut headers = [httparse::EMPTY_HEADER; 64];
         let mut head = httparse::Response::new(&mut headers);
-        let wrong = |reason: String| Some(Err(Failure::new(Outcome::Refused, reason)));
+        let wrong = |reason: String| Some(Err(Failure::of_proxy(reason)));
         match head.parse(&self.head) {
             Ok(httparse::Status::Complete(length)) => {
                 let status = head.code.unwrap_or_default();

@@ -8,7 +8,7 @@ use plimsoll_core::secrets::masked_url;
 use plimsoll_core::test::{How, Over, Test};
 use plimsoll_engine::Options;
 use plimsoll_engine::preflight::{Greeting, Preflight};
-use plimsoll_net::Endpoint;
+use plimsoll_net::{Culprit, Endpoint};
 
 use crate::args::Args;
 use crate::exit::{Exit, Failure};
@@ -114,7 +114,15 @@ fn unreachable(url: &str, options: &Options, failure: &plimsoll_net::Failure) ->
     let endpoint = options.endpoint();
     let tls = endpoint.is_some_and(|endpoint| endpoint.target.tls);
     let at = endpoint.map(ToString::to_string).unwrap_or_default();
-    let fix = fix_of(failure.outcome, tls);
+    let fix = match failure.culprit {
+        Some(Culprit::Proxy) => {
+            "may it lead there, and does it want a user, as in http://USER:PASSWORD@HOST:PORT? NO_PROXY goes around it"
+        }
+        Some(Culprit::OwnCertificate) => {
+            "the server asks who you are: show a certificate that it trusts, with --cert and --key"
+        }
+        None => fix_of(failure.outcome, tls),
+    };
     let message = format!("{url} ({at}): {}; {fix}", failure.reason);
     Failure::new(Exit::Unreachable, message).into()
 }

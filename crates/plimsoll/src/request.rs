@@ -5,6 +5,7 @@ mod multipart;
 mod targets;
 
 use std::ffi::OsStr;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use plimsoll_core::test::{Http, Request, RequestMix, Url, Variation};
 use plimsoll_engine::{Places, Rows};
 use plimsoll_net::proxy::{Proxies, basic};
 use plimsoll_net::resolve::{Family, Ways};
-use plimsoll_net::tls::{Identity, TlsChoice};
+use plimsoll_net::tls::{self, Identity, TlsChoice, TlsError};
 
 use crate::args::RequestArgs;
 use crate::{form, output};
@@ -184,8 +185,8 @@ fn of_flags(args: &RequestArgs, requests: &mut [Request]) -> Result<()> {
 
 fn ways(args: &RequestArgs) -> Result<Ways> {
     let proxies = Proxies::from_environment(|name| std::env::var(name).ok());
-    if let Some(path) = args.unix.as_deref().filter(|path| !path.exists()) {
-        bail!("--unix-socket {}: there is no such file", path.display());
+    if let Some(path) = &args.unix {
+        socket_at(path).with_context(|| format!("--unix-socket {}", path.display()))?;
     }
     Ok(Ways {
         connect_to: args.connect_to.clone(),
@@ -199,29 +200,71 @@ fn ways(args: &RequestArgs) -> Result<Ways> {
     })
 }
 
+/// Bytes of `sun_path`, with the zero behind it (`man 7 unix`).
+const SOCKET_PATH_MAX: usize = 108;
+
+/// Refuses what no connection can lead to, whoever listens.
+fn socket_at(path: &Path) -> Result<()> {
+    let length = path.as_os_str().len();
+    if length >= SOCKET_PATH_MAX {
+        bail!(
+            "{length} bytes, and the path of a socket has at most {}",
+            SOCKET_PATH_MAX - 1
+        );
+    }
+    if !path.metadata()?.file_type().is_socket() {
+        bail!("it is no socket");
+    }
+    Ok(())
+}
+
 fn tls(args: &RequestArgs) -> Result<TlsChoice> {
-    let read = |path: &Path| {
-        std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))
-    };
     let identity = match (&args.cert, &args.key) {
         (None, None) => None,
         (None, Some(_)) => bail!("--key needs the certificate too: --cert FILE"),
         (Some(cert), key) => Some(Identity {
-            chain: read(cert)?,
-            key: read(key.as_ref().unwrap_or(cert))?,
+            chain: pem("--cert", cert)?,
+            key: pem("--key", key.as_ref().unwrap_or(cert))?,
         }),
     };
-    Ok(TlsChoice {
+    let authorities = args.cacert.as_deref();
+    let choice = TlsChoice {
         identity,
-        authorities: args
-            .cacert
-            .as_deref()
-            .map(read)
+        authorities: authorities
+            .map(|path| pem("--cacert", path))
             .transpose()?
             .unwrap_or_default(),
         resumes: args.tls_resumption,
         ..TlsChoice::default()
-    })
+    };
+    // Tried now, where it is known which file it came from. The authorities of this host are another matter.
+    let tried = TlsChoice {
+        insecure: args.cacert.is_none(),
+        ..choice.clone()
+    };
+    tls::client_config_of(&tried).map_err(|error| at_its_file(error, args))?;
+    Ok(choice)
+}
+
+/// The text of a file in PEM. An empty one names nobody, which is not the same as a file that was not named.
+fn pem(flag: &str, path: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{flag}: read {}", path.display()))?;
+    if text.trim().is_empty() {
+        bail!("{flag}: {} is empty", path.display());
+    }
+    Ok(text)
+}
+
+fn at_its_file(error: TlsError, args: &RequestArgs) -> anyhow::Error {
+    let (flag, path) = match &error {
+        TlsError::Authorities(_) => ("--cacert", &args.cacert),
+        TlsError::Key(_) if args.key.is_some() => ("--key", &args.key),
+        TlsError::Identity(_) | TlsError::Key(_) => ("--cert", &args.cert),
+        _ => return error.into(),
+    };
+    let shown = path.as_deref().unwrap_or(Path::new("")).display();
+    anyhow::Error::new(error).context(format!("{flag} {shown}"))
 }
 
 /// The rows of a CSV file, whose first line names the columns.

@@ -12,7 +12,7 @@ use plimsoll_net::h1::{Answer, Head, Sink};
 use plimsoll_net::h2::{self, NewStream, PeerError};
 use plimsoll_net::proxy::Proxy;
 use plimsoll_net::{Connection, tls::Agreed};
-use plimsoll_net::{Failure, Progress};
+use plimsoll_net::{Culprit, Failure, Progress};
 use plimsoll_script::http::{
     BodyUse, Headers, HttpCall, HttpError, HttpResult, Proto, RequestUrl, Timings, TlsInfo,
 };
@@ -417,6 +417,8 @@ pub(super) fn http_error(failure: &Failure) -> HttpError {
         return http2_error(error);
     }
     let (code, words) = match failure.outcome {
+        // Go's client, and so k6, hands on what the proxy said, and has no code of its own for it.
+        _ if failure.culprit == Some(Culprit::Proxy) => (1000, None),
         Outcome::Timeout => (1050, Some("request timeout")),
         Outcome::Dns => (1101, None),
         Outcome::ConnectTimeout => (1211, Some("dial: i/o timeout")),

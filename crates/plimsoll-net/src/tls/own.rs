@@ -26,9 +26,13 @@ pub(super) fn verifier(
     let named: Vec<_> = CertificateDer::pem_slice_iter(pem.as_bytes())
         .collect::<Result<_, _>>()
         .map_err(|error| wrong(error.to_string()))?;
+    if named.is_empty() {
+        return Err(wrong("it holds no certificate".to_owned()));
+    }
     let mut store = RootCertStore::empty();
     for certificate in &named {
-        store.add(certificate.clone())?;
+        let added = store.add(certificate.clone());
+        added.map_err(|error| wrong(error.to_string()))?;
     }
     let chains = WebPkiServerVerifier::builder_with_provider(store.into(), Arc::clone(provider));
     let chains = chains.build().map_err(|error| wrong(error.to_string()))?;

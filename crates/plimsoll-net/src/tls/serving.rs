@@ -38,7 +38,7 @@ fn certified(
 ) -> Result<Arc<CertifiedKey>, TlsError> {
     let (chain, key) = parsed(identity)?;
     let wrong = |error: rustls::Error| TlsError::Identity(error.to_string());
-    let certified = CertifiedKey::from_der(chain, key, provider).map_err(wrong)?;
+    let certified = CertifiedKey::from_der(chain, key, provider).map_err(TlsError::of_identity)?;
     let own = certified.end_entity_cert().map_err(wrong)?;
     ParsedCertificate::try_from(own).map_err(wrong)?;
     Ok(Arc::new(certified))

@@ -132,7 +132,7 @@ fn options_that_cannot_be_followed_are_refused_before_the_load() {
         ("tlsCipherSuites: ['NONE_OF_THEM']", "known are TLS_"),
         (
             "tlsAuth: [{ cert: 'no PEM', key: 'no PEM' }]",
-            "client certificate cannot be used",
+            "tlsAuth: the certificate cannot be used: it holds no certificate",
         ),
         ("tlsAuth: [{ cert: 'x' }]", "tlsAuth[0]: key is missing"),
         (

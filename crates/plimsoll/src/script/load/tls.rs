@@ -3,7 +3,7 @@
 use anyhow::Result;
 use plimsoll_core::scenario::{Flag, Settings, Strictness};
 use plimsoll_engine::scripted::Naming;
-use plimsoll_net::tls::{Identity, Offer, TlsChoice, TlsVersion, unknown_suites};
+use plimsoll_net::tls::{Identity, Offer, TlsChoice, TlsError, TlsVersion, unknown_suites};
 use serde_json::Value;
 
 use super::invalid;
@@ -150,7 +150,10 @@ pub(super) fn check(said: &Settings, naming: &Naming) -> Result<()> {
         || !naming.tls.suites.is_empty()
         || !naming.identities.is_empty();
     if is_chosen {
-        naming.check_tls().map_err(invalid)?;
+        naming.check_tls().map_err(|error| match error {
+            TlsError::Identity(_) | TlsError::Key(_) => invalid(format!("tlsAuth: {error}")),
+            error => invalid(error),
+        })?;
     }
     Ok(())
 }
