@@ -254,7 +254,8 @@ fn try_all(addresses: &[SocketAddr]) -> std::io::Result<Vec<SocketAddr>> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
 
     use super::*;
 
@@ -280,5 +281,20 @@ mod tests {
         assert_eq!(reachable(vec![nobody, there]), [there]);
         let all = vec![nobody, SocketAddr::new(nobody.ip(), 1)];
         assert_eq!(reachable(all.clone()), all, "the failure is seen as it is");
+    }
+
+    /// Its queue is full, so it does not even refuse.
+    #[test]
+    fn an_address_that_says_nothing_is_left_out() {
+        let full = TcpListener::bind("127.0.0.4:0").unwrap();
+        rustix::net::listen(&full, 0).unwrap();
+        let silent = full.local_addr().unwrap();
+        let patience = Duration::from_millis(300);
+        let connect = |_| TcpStream::connect_timeout(&silent, patience).ok();
+        let waiting: Vec<TcpStream> = (0..64).map_while(connect).collect();
+        assert!(waiting.len() < 64, "its queue is never full");
+        let here = TcpListener::bind("127.0.0.2:0").unwrap();
+        let there = here.local_addr().unwrap();
+        assert_eq!(reachable(vec![silent, there]), [there]);
     }
 }

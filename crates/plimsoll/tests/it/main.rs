@@ -24,5 +24,6 @@ mod runs;
 mod scripts;
 mod support;
 mod sweep;
+mod ways;
 mod wire;
 mod workload;
