@@ -65,9 +65,15 @@ pub(crate) fn fresh_folder(name: &str) -> PathBuf {
     PathBuf::from(free.unwrap_or(first))
 }
 
-/// Makes the file, or says why it cannot be made; before anything is sent, so that it costs nothing.
+/// Makes the file, or says why it cannot be made; before anything is sent, so that it costs nothing. What is in it stays until
+/// there is something to put in its place.
 pub(crate) fn writable(path: &Path) -> Result<()> {
-    File::create(path)
+    // Who reads a pipe would take this for its end.
+    if path.exists() && !path.is_file() && !path.is_dir() {
+        return Ok(());
+    }
+    let opened = File::options().create(true).append(true).open(path);
+    opened
         .map(drop)
         .with_context(|| format!("write {}", path.display()))
 }

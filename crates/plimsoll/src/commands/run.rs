@@ -9,6 +9,7 @@ use crate::args::Args;
 use crate::exit::Exit;
 use crate::from_args;
 use crate::measure::{Setting, measure};
+use crate::output;
 use crate::reach::{self, Leave};
 use crate::reuse::Reused;
 use crate::session::interrupt_flag;
@@ -20,6 +21,9 @@ pub(crate) fn execute(args: &Args) -> Result<Exit> {
         may_load_remote: true,
         ..Leave::of(args)
     };
+    for path in [&prepared.csv, &args.output.hlog].into_iter().flatten() {
+        output::writable(path)?;
+    }
     reach::check(&mut prepared, leave)?;
     let interrupt = interrupt_flag()?;
     let setting = Setting {
