@@ -27,7 +27,7 @@ pub(crate) fn read(path: &Path) -> Result<Record> {
                     "line {line} is of kind `{kind}`, which this version does not know: skipped"
                 )
             }
-            Remark::NoVerdict => "the run came to no verdict: it was interrupted".to_owned(),
+            Remark::NoVerdict => format!("{}, so it came to no verdict", verdicts::NO_END),
             // Said on the page itself, by gate 2 or among its warnings.
             Remark::SecondVerdict { .. }
             | Remark::Altered { .. }

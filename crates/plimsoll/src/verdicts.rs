@@ -8,6 +8,9 @@ use plimsoll_core::record::{EventKind, Record, Remark, SearchStart, SelfCheck};
 use plimsoll_core::verdict::{GateId, GateState, SearchRemark, SearchResult, Verdict};
 use plimsoll_report::view::stored_words;
 
+/// Of a record without a verdict: a run that is told to end writes one.
+pub(crate) const NO_END: &str = "its end is missing: the run was killed, or is still going on";
+
 /// Gives a record that was read the verdict that its windows come to; what the stored one says otherwise is remarked.
 pub(crate) fn evaluate(record: &mut Record) {
     let said = record.verdict.take();
@@ -17,6 +20,9 @@ pub(crate) fn evaluate(record: &mut Record) {
         .is_search()
         .then(|| found_again(record, said.as_ref()));
     let mut computed = compute(record, found.as_ref());
+    if record.remarks.contains(&Remark::NoVerdict) {
+        warn(&mut computed, NO_END);
+    }
     let said = said.map(|said| without_causes(said, &computed));
     let differences = said.map_or_else(Vec::new, |said| stored::differences(&said, &computed));
     if !differences.is_empty() {

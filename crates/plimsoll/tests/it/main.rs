@@ -24,6 +24,7 @@ mod records;
 mod redirects;
 mod runs;
 mod scripts;
+mod signals;
 mod support;
 mod sweep;
 mod ways;
