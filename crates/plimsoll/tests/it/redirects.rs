@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-use crate::support::{Folder, command, finished};
+use crate::support::{Folder, command, finished, plimsoll};
+use crate::wire::{Asked, Wire, ok};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -120,4 +121,62 @@ fn a_host_that_a_redirect_leads_to_is_reached_by_the_way_of_all_others() {
     let summary = followed(&begin, "1", &["--connect-to", &rule], None);
     assert_eq!(summary["outcomes"]["ok"], 10, "{summary}");
     assert_eq!(other.asked(), vec!["GET /end HTTP/1.1".to_owned(); 11]);
+}
+
+/// What says who somebody is, in a request that was led on; one header of no such meaning goes along in any case.
+fn secrets(asked: &Asked) -> [Option<&str>; 2] {
+    assert_eq!(asked.header("X-Own"), Some("1"), "{asked:?}");
+    [asked.header("Cookie"), asked.header("Authorization")]
+}
+
+/// As curl has it: another port is another service.
+#[test]
+fn a_url_that_is_left_for_another_place_takes_no_secrets_along() {
+    let end = Wire::start(ok);
+    let headers = ["-H", "Cookie: a=1", "-H", "X-Own: 1", "--user", "me:secret"];
+    let begin = Server::leading_to(&format!("http://127.0.0.1:{}/end", end.port));
+    let summary = followed(&begin, "1", &headers, None);
+    assert_eq!(summary["outcomes"]["ok"], 10, "{summary}");
+    let led = end.all();
+    assert_eq!(led.len(), 11);
+    for asked in led {
+        assert_eq!(secrets(&asked), [None, None]);
+    }
+}
+
+/// As Go's client and so k6 have it: the first host and those below it are told, whatever their port.
+#[test]
+fn a_script_that_is_led_elsewhere_takes_its_secrets_to_hosts_below_the_first_alone() {
+    let (folder, end) = (Folder::new(), Wire::start(ok));
+    for (host, kept) in [
+        ("shop.test", true),
+        ("api.shop.test", true),
+        ("other.test", false),
+        ("myshop.test", false),
+        ("test", false),
+    ] {
+        let begin = Server::leading_to(&format!("http://{host}:{}/end", end.port));
+        let text = format!(
+            "import http from 'k6/http';
+             export const options = {{ hosts: {{ '*test': '127.0.0.1' }} }};
+             export default () => {{
+               const headers = {{ Cookie: 'a=1', Authorization: 'b', 'X-Own': '1' }};
+               http.get('http://shop.test:{}/', {{ headers }});
+             }}",
+            begin.port
+        );
+        let script = folder.file("led.js");
+        std::fs::write(&script, text).unwrap();
+        let before = end.all().len();
+        let (code, _, err) = plimsoll(&folder, &["run", &script, "--no-record", "--quiet"]);
+        assert_eq!(code, 0, "{host}: {err}");
+        let led = end.all();
+        assert_eq!(led.len(), before + 1, "{host}: {err}");
+        let told = if kept {
+            [Some("a=1"), Some("b")]
+        } else {
+            [None, None]
+        };
+        assert_eq!(secrets(led.last().unwrap()), told, "{host}");
+    }
 }
