@@ -43,6 +43,33 @@ pub struct Iteration {
     pub in_scenario: u64,
 }
 
+/// What says how much of a scenario is behind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Progress {
+    /// Iterations, where their number is given: such a share of them has ended.
+    Counted(f64),
+    /// Time from the start of the test.
+    Timed { start: Nanos, length: Nanos },
+}
+
+impl Progress {
+    /// The share that is behind then, 0 to 1.
+    pub fn at(self, now: Nanos) -> f64 {
+        match self {
+            Self::Counted(share) => share,
+            Self::Timed { start, length } => share_of(now.saturating_sub(start).0, length.0),
+        }
+    }
+}
+
+fn share_of(done: u64, all: u64) -> f64 {
+    if done >= all {
+        1.0
+    } else {
+        done as f64 / all as f64
+    }
+}
+
 /// What the worker does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
@@ -221,24 +248,17 @@ impl Executor {
         self.slots.running() + between
     }
 
-    /// How much of the scenario is behind, 0 to 1: iterations where their number is given, else time.
-    pub fn progress(&self, now: Nanos) -> f64 {
-        let of = |done: u64, all: u64| {
-            if all == 0 {
-                1.0
-            } else {
-                done as f64 / all as f64
-            }
-        };
-        let counted = match self.rule {
-            Rule::Shared { total, .. } => of(self.completed, total),
-            Rule::PerVu { each } => of(self.completed, each * u64::from(self.slots.len())),
-            _ => {
-                let length = self.regular_end - self.start;
-                of((now - self.start).0, length.0)
-            }
-        };
-        counted.min(1.0)
+    /// What says how much of the scenario is behind.
+    pub fn progress(&self) -> Progress {
+        let counted = |all| Progress::Counted(share_of(self.completed, all));
+        match self.rule {
+            Rule::Shared { total, .. } => counted(total),
+            Rule::PerVu { each } => counted(each * u64::from(self.slots.len())),
+            _ => Progress::Timed {
+                start: self.start,
+                length: self.regular_end - self.start,
+            },
+        }
     }
 
     /// After the last end: interrupts what runs, one by one.

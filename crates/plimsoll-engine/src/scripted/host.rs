@@ -1,12 +1,12 @@
 //! What scripts of one worker see and feed: clock, metric store, console, counts.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use plimsoll_base::clock::Clock;
 use plimsoll_base::mailbox::Sender;
+use plimsoll_control::executor::Progress;
 use plimsoll_core::Nanos;
 use plimsoll_core::metrics::{BuiltIn, MetricId, Sample, TagSetId};
 use plimsoll_script::host::{ConsoleLine, HttpSample, Instance};
@@ -36,7 +36,9 @@ pub(super) struct WorkerHost {
     reports: Sender<Report>,
     /// Of all workers.
     pub(super) counts: Arc<InstanceCounts>,
-    pub(super) progress: RefCell<BTreeMap<String, f64>>,
+    scenarios: Vec<String>,
+    /// Of each scenario in their order.
+    progress: RefCell<Vec<Progress>>,
     /// Checks that failed since the virtual user at hand went on, by the call whose answer they looked at.
     pub(super) failed_checks: RefCell<Vec<Option<u64>>>,
 }
@@ -59,6 +61,11 @@ impl WorkerHost {
             keeps_samples: script.keeps_samples,
             reports,
             counts: Arc::clone(&shared.counts),
+            scenarios: script
+                .scenarios
+                .iter()
+                .map(|one| one.name.clone())
+                .collect(),
             progress: RefCell::default(),
             failed_checks: RefCell::default(),
         }
@@ -109,6 +116,13 @@ impl WorkerHost {
         }
         metrics.tag_sets[index] = Some(found);
         found
+    }
+
+    /// What scripts are told when they ask.
+    pub(super) fn tell_progress(&self, progress: impl Iterator<Item = Progress>) {
+        let mut told = self.progress.borrow_mut();
+        told.clear();
+        told.extend(progress);
     }
 
     fn report(&self, body: Body) {
@@ -188,6 +202,10 @@ impl Host for WorkerHost {
     }
 
     fn scenario_progress(&self, scenario: &str) -> f64 {
-        self.progress.borrow().get(scenario).copied().unwrap_or(0.0)
+        let now = self.clock.now().saturating_sub(self.origin.get());
+        let place = self.scenarios.iter().position(|known| known == scenario);
+        let progress = self.progress.borrow();
+        let known = place.and_then(|place| progress.get(place));
+        known.map_or(0.0, |progress| progress.at(now))
     }
 }

@@ -278,17 +278,20 @@ impl VirtualUsers {
         };
         self.host.counts.change(&self.told, &now);
         self.told = now;
+        let progress = self
+            .playing
+            .iter()
+            .map(|playing| playing.executor.progress());
+        self.host.tell_progress(progress);
     }
 
     fn progress(&self) -> Vec<(String, f64)> {
         let now = self.test_time();
         let progress_of = |playing: &Playing| {
             let name = playing.scenario.name.to_string();
-            (name, playing.executor.progress(now))
+            (name, playing.executor.progress().at(now))
         };
-        let progress: Vec<_> = self.playing.iter().map(progress_of).collect();
-        *self.host.progress.borrow_mut() = progress.iter().cloned().collect();
-        progress
+        self.playing.iter().map(progress_of).collect()
     }
 
     /// When the next executor wants to be asked.

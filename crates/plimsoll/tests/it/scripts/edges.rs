@@ -447,3 +447,36 @@ fn asynchronous_requests_run_side_by_side() {
     let (code, _, err) = said(&mut run(&folder, &script, &["-e", &target]));
     assert!(code == 0 && err.contains("msg=\"200 200 200\""), "{err}");
 }
+
+/// It was what it had been when the last second was over.
+#[test]
+fn a_scenario_knows_how_far_it_is() {
+    let folder = Folder::new();
+    let text = "import exec from 'k6/execution'; import { sleep } from 'k6';
+        export const options = { scenarios: {
+          timed: { executor: 'constant-vus', vus: 1, duration: '1s' },
+          counted: { executor: 'per-vu-iterations', vus: 1, iterations: 10 } } };
+        export default () => { const { name, progress } = exec.scenario; console.log(`${name}=${progress}!`); sleep(0.05); }";
+    let script = write(&folder, "far.js", text);
+    let (code, _, err) = said(&mut run(&folder, &script, &["--workers", "1"]));
+    assert_eq!(code, 0, "{err}");
+    let far = |scenario: &str| -> Vec<f64> {
+        let start = format!("{scenario}=");
+        let told = err.lines().filter_map(|line| line.split_once(&start));
+        let numbers = told.map(|(_, rest)| rest.split('!').next().unwrap());
+        numbers.map(|number| number.parse().unwrap()).collect()
+    };
+    let counted: Vec<f64> = (0..10).map(|done| f64::from(done) / 10.0).collect();
+    assert_eq!(far("counted"), counted);
+    let timed = far("timed");
+    assert!(timed.len() > 2, "{err}");
+    // Between two iterations lie 50 ms of a second at least.
+    let steps = timed.windows(2).map(|pair| pair[1] - pair[0]);
+    for step in steps {
+        assert!(step >= 0.049, "{timed:?}");
+    }
+    assert!(
+        timed.iter().all(|far| (0.0..=1.0).contains(far)),
+        "{timed:?}"
+    );
+}
