@@ -26,7 +26,7 @@ use std::any::Any;
 use std::fmt::Debug;
 
 use bson::Document;
-use bson::raw::{RawDocument, RawDocumentBuf};
+use bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 
 pub(crate) use execution::{Execution, Progress};
 pub use fuzz::fuzz_pipeline;
@@ -35,8 +35,8 @@ pub(crate) use transform::Transform;
 
 use crate::error::{Code, Result};
 use crate::expression::Variables;
-use crate::memory::Room;
-use crate::query::{Filter, SortOrder};
+use crate::memory::{READ_BYTES, Room};
+use crate::query::{Filter, Lists, SortOrder};
 use crate::value::decode;
 use stage::Stage;
 
@@ -71,6 +71,19 @@ pub(crate) enum Read {
 /// Stages of one pipeline, those of sub-pipelines not counted (MongoDB's limit).
 const STAGES_MAX: usize = 1000;
 
+/// The filter of a long `$match`, which is read where it lies.
+fn long_filter(stage: &RawDocument) -> Option<&RawDocument> {
+    let mut fields = stage.iter();
+    match (fields.next()?.ok()?, fields.next()) {
+        ((name, RawBsonRef::Document(filter)), None)
+            if name == "$match" && filter.as_bytes().len() > READ_BYTES =>
+        {
+            Some(filter)
+        }
+        _ => None,
+    }
+}
+
 /// Refuses a pipeline of too many stages, that of an update too.
 pub(crate) fn check_length(stages: usize) -> Result<()> {
     if stages <= STAGES_MAX {
@@ -90,11 +103,28 @@ pub(crate) struct Pipeline {
 impl Pipeline {
     /// Reads the stages; `variables` are those of the command's `let`.
     pub(crate) fn parse(stages: &[&RawDocument], variables: &Variables) -> Result<Self> {
-        let mut owned = Vec::with_capacity(stages.len());
+        Self::parse_listed(stages, variables, &Lists::default())
+    }
+
+    /// As [`Self::parse`], for stages of a command whose long lists were read before.
+    pub(crate) fn parse_listed(
+        stages: &[&RawDocument],
+        variables: &Variables,
+        lists: &Lists,
+    ) -> Result<Self> {
+        check_length(stages.len())?;
+        let mut parsed = Vec::with_capacity(stages.len());
         for stage in stages {
-            owned.push(decode(stage)?);
+            match long_filter(stage) {
+                Some(filter) => {
+                    let filter = Filter::parse_listed(filter, variables, lists)?;
+                    parsed.push(Stage::Match(Box::new(filter)));
+                }
+                None => Stage::parse(&decode(stage)?, variables, 0, &mut parsed)?,
+            }
         }
-        Self::parse_documents(&owned, variables, 0)
+        stage::hand_limits_to_sorts(&mut parsed);
+        Ok(Self { stages: parsed })
     }
 
     /// As [`Self::parse`], for a pipeline within a stage at `depth`.

@@ -7,6 +7,7 @@ use crate::command;
 use crate::error::{Code, CommandError, Result};
 use crate::memory::Claim;
 use crate::metrics::Committed;
+use crate::query::Lists;
 use crate::scheduler::{Backend, Context, DatabaseSize, Interrupt, Step};
 use crate::shard::{Flow, Resumable, Shard};
 use crate::wire::Request;
@@ -26,15 +27,13 @@ pub struct Task {
     deadline: Option<Nanos>,
     /// What its filter takes; after the job, which holds the filter.
     claim: Option<Claim>,
+    lists: Lists,
 }
 
 impl Shard {
-    fn step(
-        &mut self,
-        flow: Result<Flow>,
-        deadline: Option<Nanos>,
-        (is_write, claim): (bool, Option<Claim>),
-    ) -> Step<Task> {
+    fn step(&mut self, flow: Result<Flow>, deadline: Option<Nanos>, is_write: bool) -> Step<Task> {
+        let claim = self.cursors.reading.take();
+        let lists = std::mem::take(&mut self.lists);
         match flow {
             Ok(Flow::Done(mut reply)) => {
                 if let Some(label) = self.label.as_ref().filter(|_| is_write) {
@@ -49,6 +48,7 @@ impl Shard {
                 failures: self.failures,
                 deadline,
                 claim,
+                lists,
             }),
             Err(error) => Step::Done(error.reply()),
         }
@@ -84,12 +84,7 @@ impl Backend for Shard {
     type Task = Task;
 
     fn begin(&mut self, request: &Request, context: &Context) -> Step<Task> {
-        match self.memory().claim_for_query(command::query_bytes(request)) {
-            Ok(claim) => self.cursors.reading = claim,
-            Err(error) => return Step::Done(error.reply()),
-        }
         let flow = command::begin(self, request, context);
-        let claim = self.cursors.reading.take();
         let deadline = match &flow {
             Ok(Flow::More(job)) => job.deadline().or_else(|| {
                 let limit = command::max_time(request)?;
@@ -99,7 +94,7 @@ impl Backend for Shard {
         };
         let matters = self.label.is_some() || matches!(flow, Ok(Flow::More(_)));
         let is_write = matters && command::is_write(request.name());
-        self.step(flow, deadline, (is_write, claim))
+        self.step(flow, deadline, is_write)
     }
 
     fn go_on(&mut self, task: Task, _: &Context, interrupt: Option<Interrupt>) -> Step<Task> {
@@ -116,13 +111,13 @@ impl Backend for Shard {
             _ => {}
         }
         self.cursors.reading = task.claim;
+        self.lists = task.lists;
         let flow = if task.failures == self.failures {
             task.job.go_on(self)
         } else {
             Err(self.lost())
         };
-        let claim = self.cursors.reading.take();
-        self.step(flow, task.deadline, (task.is_write, claim))
+        self.step(flow, task.deadline, task.is_write)
     }
 
     fn commit(&mut self) -> Result<Committed> {

@@ -1,6 +1,7 @@
 //! Carries out commands: one file per command, one table for dispatch, help and docs.
 
 mod aggregate;
+mod ahead;
 mod arguments;
 mod coll_mod;
 mod count;
@@ -47,8 +48,12 @@ use crate::wire::Request;
 /// Carries out a command of one database.
 pub(crate) type Run = fn(&mut Shard, &Request, &Context) -> Result<Flow>;
 
-/// Starts a command of the table.
+/// Starts a command of the table; one with a long filter after this was looked through.
 pub(crate) fn begin(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
+    ahead::begin(shard, request, context)
+}
+
+fn carry_out(shard: &mut Shard, request: &Request, context: &Context) -> Result<Flow> {
     match find(TABLE, request.name()) {
         Some(command) => (command.run)(shard, request, context),
         None => Err(not_found(request.name())),
@@ -60,8 +65,16 @@ pub(crate) fn is_write(name: &str) -> bool {
     find(TABLE, name).is_some_and(|command| command.kind == CommandKind::DatabaseWrite)
 }
 
+/// Whether a command may have a filter.
+fn selects(request: &Request) -> bool {
+    find(TABLE, request.name()).is_some_and(|command| {
+        command.kind == CommandKind::DatabaseRead
+            || matches!(command.name, "delete" | "update" | "findAndModify")
+    })
+}
+
 /// Bytes of the filter or pipeline of a command at most; 0 for one that reads what it stores.
-pub(crate) fn query_bytes(request: &Request) -> usize {
+fn query_bytes(request: &Request) -> usize {
     match find(TABLE, request.name()) {
         Some(command) if command.kind == CommandKind::DatabaseRead || command.name == "delete" => {
             request.longest()

@@ -146,9 +146,11 @@ impl Cursor {
         self.time = deadline.map(|deadline| Nanos(deadline.0.saturating_sub(now.0)));
     }
 
-    /// Counts what it keeps of the request: read, a filter or a pipeline takes several times its bytes.
-    pub(crate) fn weigh(&mut self, request: &Request) {
-        self.weight = WEIGHT + READ_TIMES * request.body().as_bytes().len();
+    /// Counts what it keeps of the request: what a long one was counted with that is being `read`; read, a short filter or pipeline
+    /// takes several times its bytes.
+    pub(crate) fn weigh(&mut self, request: &Request, read: Option<&Claim>) {
+        let short = || READ_TIMES * request.body().as_bytes().len();
+        self.weight = WEIGHT + read.map_or_else(short, Claim::bytes);
     }
 }
 

@@ -15,11 +15,11 @@ const HOLES_BYTES: usize = 8 << 20;
 /// What a test or a shard without a server may use.
 const DEFAULT_BYTES: usize = 256 << 20;
 
-/// So many times its bytes a filter or a pipeline takes while it is read and planned: an `$in` of numbers, the worst, has for each
-/// 13 bytes a constant, a range and the bounds of two keys.
+/// So many times its bytes a filter or a pipeline takes, read and planned: a condition has a path, a constant, a range and the bounds
+/// of two keys. Long lists of `$in` are counted with what they take.
 pub(crate) const READ_TIMES: usize = 12;
 /// Up to so many bytes that is not counted.
-const READ_BYTES: usize = 64 << 10;
+pub(crate) const READ_BYTES: usize = 64 << 10;
 
 /// The budget of a server.
 #[derive(Debug)]
@@ -90,22 +90,6 @@ impl Memory {
         claim
     }
 
-    /// For who reads a query of so many bytes: counted while it is read and carried out. An error if there is no memory for it.
-    pub(crate) fn claim_for_query(
-        self: &Arc<Self>,
-        bytes: usize,
-    ) -> Result<Option<Claim>, CommandError> {
-        if bytes <= READ_BYTES {
-            return Ok(None);
-        }
-        let mut claim = self.claim();
-        if claim.hold(bytes.saturating_mul(READ_TIMES)) {
-            Ok(Some(claim))
-        } else {
-            Err(self.exceeded("a long query"))
-        }
-    }
-
     /// The error of who wants more than there is.
     pub(crate) fn exceeded(&self, what: &str) -> CommandError {
         Code::ExceededMemoryLimit.error(format!(
@@ -139,6 +123,11 @@ impl Claim {
         self.bytes = bytes;
         self.most = self.most.max(bytes);
         !self.memory.is_over()
+    }
+
+    /// Bytes that are held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The error of who holds it and wants more than there is.

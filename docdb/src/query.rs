@@ -1,5 +1,6 @@
 //! Asks of documents: filters, projections, sort orders, and which index serves a filter.
 
+mod ahead;
 pub(crate) mod bounds;
 mod computed;
 mod condition;
@@ -8,12 +9,16 @@ mod field_path;
 mod filter;
 pub(crate) mod hostile;
 pub(crate) mod keys;
+mod list;
+mod lists;
 mod parse;
 mod positional;
 mod projection;
 mod sort;
 
+pub(crate) use ahead::Ahead;
 pub(crate) use filter::Filter;
 pub(crate) use keys::{Direction, SortField, encode_key};
+pub(crate) use lists::Lists;
 pub(crate) use projection::Projection;
 pub(crate) use sort::SortOrder;

@@ -17,6 +17,7 @@ use crate::cursor::{Cursors, EndedSessions};
 use crate::error::{CommandError, Result};
 use crate::expiry::Expiry;
 use crate::memory::{Memory, Room};
+use crate::query::Lists;
 use crate::scheduler::{DatabaseSize, Operations};
 use crate::store::{Slice, Space, Store, StoreError, StoreOptions};
 
@@ -84,6 +85,8 @@ pub struct Shard {
     pub(crate) store: Store,
     pub(crate) catalog: Catalog,
     pub(crate) cursors: Cursors,
+    /// The long lists of the command under way, read before it began.
+    pub(crate) lists: Lists,
     pub(crate) rng: Rng,
     pub(crate) clock: Clock,
     pub(crate) slice: usize,
@@ -122,6 +125,7 @@ impl Shard {
             store,
             catalog,
             cursors: Cursors::new(Arc::clone(&options.memory)),
+            lists: Lists::default(),
             operations: Arc::clone(&options.operations),
             memory: Arc::clone(&options.memory),
             folder: dir.into(),

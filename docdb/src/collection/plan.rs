@@ -4,18 +4,19 @@
 //! most restricted fields, then one that yields the order asked for; the whole collection else.
 
 mod hint;
+mod ranges;
 
+use std::borrow::Cow;
 use std::ops::Bound;
 use std::sync::LazyLock;
 
 use bson::raw::RawBsonRef;
 
-use super::keys::KEPT;
+use self::ranges::Ranges;
 use super::{Collection, Index};
 use crate::error::Result;
-use crate::query::bounds::{Bounds, bounds};
+use crate::query::bounds::bounds;
 use crate::query::{Direction, Filter, SortField, SortOrder};
-use crate::value::key;
 use crate::value::path::Path;
 
 /// Where the documents of a plan come from.
@@ -40,7 +41,7 @@ pub(crate) struct Plan {
     pub collection: u32,
     pub access: Access,
     /// In key order, whatever the direction.
-    pub(crate) ranges: Vec<KeyRange>,
+    ranges: Ranges,
     pub(crate) backward: bool,
     /// The documents come in the order that was asked for.
     pub sorted: bool,
@@ -48,7 +49,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// The range that is walked after `done` others.
-    pub(super) fn range(&self, done: usize) -> Option<&KeyRange> {
+    pub(super) fn range(&self, done: usize) -> Option<Cow<'_, KeyRange>> {
         let place = if self.backward {
             self.ranges.len().checked_sub(done + 1)?
         } else {
@@ -135,7 +136,7 @@ pub(crate) fn from_range(collection: &Collection, index: &Index, range: KeyRange
     Plan {
         collection: collection.id,
         access: index_access(index),
-        ranges: vec![range],
+        ranges: Ranges::List(vec![range]),
         backward: false,
         sorted: false,
     }
@@ -150,7 +151,7 @@ fn natural(collection: &Collection, backward: bool) -> Plan {
     Plan {
         collection: id,
         access: Access::Collection { bounded: false },
-        ranges: vec![whole],
+        ranges: Ranges::List(vec![whole]),
         backward,
         sorted: true,
     }
@@ -175,26 +176,6 @@ impl Candidate {
     }
 }
 
-fn widened(id: u32, bounds: &Bounds) -> Vec<KeyRange> {
-    let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-    for interval in &bounds.intervals {
-        let (mut lower, mut upper) = (id.to_be_bytes().to_vec(), id.to_be_bytes().to_vec());
-        lower.extend(interval.lower.iter().take(KEPT));
-        upper.extend(interval.upper.iter().take(KEPT));
-        if interval.upper.len() > KEPT {
-            upper = key::after(&upper);
-        }
-        match found.last_mut() {
-            Some((_, last)) if lower < *last => *last = upper.max(std::mem::take(last)),
-            _ => found.push((lower, upper)),
-        }
-    }
-    let ranges = found.into_iter();
-    ranges
-        .map(|(lower, upper)| (Bound::Included(lower), Bound::Excluded(upper)))
-        .collect()
-}
-
 /// Through the order of the documents themselves.
 fn by_id(collection: &Collection, wanted: Wanted<'_>) -> Candidate {
     let mut candidate = walk(collection.id, &*ID_ORDER, false, wanted);
@@ -204,27 +185,9 @@ fn by_id(collection: &Collection, wanted: Wanted<'_>) -> Candidate {
     };
     candidate.unique = true;
     if candidate.pinned > 0 {
-        be_points(&mut candidate.plan);
+        candidate.plan.ranges.be_points();
     }
     candidate
-}
-
-/// Makes ranges that can hold but one key each, because they begin with all of that key's values, those keys.
-fn be_points(plan: &mut Plan) {
-    let is_whole =
-        |(lower, _): &KeyRange| as_bytes(lower).is_some_and(|key| key.len() < PREFIX + KEPT);
-    if plan.ranges.iter().all(is_whole) {
-        for (lower, upper) in &mut plan.ranges {
-            upper.clone_from(lower);
-        }
-    }
-}
-
-fn as_bytes(bound: &Bound<Vec<u8>>) -> Option<&[u8]> {
-    match bound {
-        Bound::Included(key) | Bound::Excluded(key) => Some(key),
-        Bound::Unbounded => None,
-    }
 }
 
 fn through(collection: &Collection, index: &Index, wanted: Wanted<'_>) -> Candidate {
@@ -233,7 +196,7 @@ fn through(collection: &Collection, index: &Index, wanted: Wanted<'_>) -> Candid
     candidate.plan.access = index_access(index);
     candidate.unique = index.spec.unique;
     if index.spec.unique && candidate.pinned == index.spec.fields.len() {
-        be_points(&mut candidate.plan);
+        candidate.plan.ranges.be_points();
     }
     if index.cut && wanted.sort.is_some_and(|sort| !sort.is_empty()) {
         (candidate.sorts, candidate.plan.sorted) = (false, false);
@@ -257,39 +220,9 @@ fn walk(id: u32, fields: &[SortField], is_multikey: bool, wanted: Wanted<'_>) ->
         plan: Plan {
             collection: 0,
             access: Access::Collection { bounded: true },
-            ranges: ranges(id, &bounds),
+            ranges: Ranges::below(id, bounds.intervals),
             backward: direction == Some(Some(Direction::Descending)),
             sorted: direction != Some(None),
         },
     }
-}
-
-/// Bytes of the id of a collection or an index, before a key's values.
-const PREFIX: usize = size_of::<u32>();
-
-/// The intervals below the prefix `id`. Of long bounds only as much counts as cut keys have of their values; what then is one interval
-/// becomes one, so that no key is met twice.
-fn ranges(id: u32, bounds: &Bounds) -> Vec<KeyRange> {
-    let is_long = |bytes: &[u8]| bytes.len() >= KEPT;
-    let all = &bounds.intervals;
-    if all
-        .iter()
-        .any(|one| is_long(&one.lower) || is_long(&one.upper))
-    {
-        return widened(id, bounds);
-    }
-    let prefixed = |bytes: &[u8]| {
-        let mut key = Vec::with_capacity(4 + bytes.len());
-        key.extend_from_slice(&id.to_be_bytes());
-        key.extend_from_slice(bytes);
-        key
-    };
-    bounds
-        .intervals
-        .iter()
-        .map(|interval| {
-            let lower = Bound::Included(prefixed(&interval.lower));
-            (lower, Bound::Excluded(prefixed(&interval.upper)))
-        })
-        .collect()
 }

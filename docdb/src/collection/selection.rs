@@ -182,7 +182,7 @@ impl Selection {
 
     fn next_entry(&mut self, store: &Store, budget: &mut Budget) -> Result<Entry> {
         while let Some(range) = self.plan.range(self.range) {
-            let next = match single(range) {
+            let next = match single(&range) {
                 Some(key) if self.last.is_none() => {
                     let value = store.get(space(&self.plan), key)?;
                     value.map(|value| (Slice::from(key), Some(value)))
@@ -192,7 +192,7 @@ impl Selection {
                     let (plan, last) = (&self.plan, self.last.as_deref());
                     let scan = self
                         .scan
-                        .get_or_insert_with(|| open(store, plan, range, last));
+                        .get_or_insert_with(|| open(store, plan, &range, last));
                     scan.entry(plan.backward).transpose()?
                 }
             };

@@ -33,7 +33,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     let producer = producer(shard, (database, name), &arguments)?;
     let first = arguments.first.unwrap_or(FIRST_BATCH);
     let mut cursor = Cursor::new((database, name), context, producer);
-    cursor.weigh(request);
+    cursor.weigh(request, shard.cursors.reading.as_ref());
     cursor.limit(super::max_time(request));
     listing::open(shard, cursor, first, false)
 }
@@ -95,7 +95,8 @@ fn producer(
             execution,
         )));
     }
-    let mut pipeline = Pipeline::parse(&arguments.stages, &arguments.variables)?;
+    let mut pipeline =
+        Pipeline::parse_listed(&arguments.stages, &arguments.variables, &shard.lists)?;
     for collection in pipeline.foreign_collections() {
         check_collection(namespace.0, collection)?;
     }

@@ -30,7 +30,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
         Ok(true)
     })?;
     let limit = if limit == 0 { u64::MAX } else { limit };
-    let filter = parse_filter(filter, &Variables::at(context.now))?;
+    let filter = parse_filter(filter, &Variables::at(context.now), &shard.lists)?;
     if filter.is_none() && hinted.is_none() {
         let collection = shard.catalog.find(database, name);
         let count = collection.map_or(0, |collection| collection.count);

@@ -41,7 +41,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     })?;
     let field = field.ok_or_else(|| missing(DISTINCT, "key"))?;
     let path = Path::parse(field)?;
-    let filter = parse_filter(filter, &Variables::at(context.now))?;
+    let filter = parse_filter(filter, &Variables::at(context.now), &shard.lists)?;
     let Some(selection) = select(shard, namespace, filter, hinted)? else {
         return Ok(Flow::Done(Values::new(shard.memory()).reply()));
     };

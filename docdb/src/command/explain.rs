@@ -150,7 +150,7 @@ fn begin(
     target: Target,
     execute: bool,
 ) -> Result<Flow> {
-    let filter = parse_filter(query.filter, &query.variables)?;
+    let filter = parse_filter(query.filter, &query.variables, &shard.lists)?;
     explain(
         shard,
         namespace,
@@ -208,7 +208,11 @@ fn explain_pipeline(
     arguments: &pipeline::Arguments<'_>,
     execute: bool,
 ) -> Result<Flow> {
-    let mut pipeline = crate::aggregate::Pipeline::parse(&arguments.stages, &arguments.variables)?;
+    let mut pipeline = crate::aggregate::Pipeline::parse_listed(
+        &arguments.stages,
+        &arguments.variables,
+        &shard.lists,
+    )?;
     let filter = pipeline.take_leading_match();
     let mut rest = arguments.stages.as_slice();
     let mut query = Arguments {

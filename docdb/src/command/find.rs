@@ -102,7 +102,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
     let producer = find(shard, (database, name), &arguments)?;
     let mut cursor = Cursor::new((database, name), context, producer);
     cursor.keep = arguments.keep;
-    cursor.weigh(request);
+    cursor.weigh(request, shard.cursors.reading.as_ref());
     cursor.limit(super::max_time(request));
     let first = arguments.batch_size.unwrap_or(FIRST_BATCH);
     listing::open(shard, cursor, first, arguments.single_batch)
@@ -114,7 +114,7 @@ pub(super) fn find(
     (database, name): (&str, &str),
     arguments: &Arguments<'_>,
 ) -> Result<Box<dyn Producer>> {
-    let filter = parse_filter(arguments.filter, &arguments.variables)?;
+    let filter = parse_filter(arguments.filter, &arguments.variables, &shard.lists)?;
     let projection = projection(arguments)?;
     let limit = (arguments.limit > 0).then_some(arguments.limit);
     let rows = rows(shard, (database, name), filter, arguments, limit)?;

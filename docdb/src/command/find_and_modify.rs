@@ -9,7 +9,7 @@ use super::write::{hint, insert, parse_filter};
 use crate::collection::{Advance, Rows, stored};
 use crate::error::{Code, Result};
 use crate::expression::Variables;
-use crate::query::{Filter, Projection};
+use crate::query::{Filter, Lists, Projection};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::store::Slice;
@@ -108,14 +108,14 @@ impl<'a> Fields<'a> {
         Err(Code::FailedToParse.error(problem))
     }
 
-    fn action(&self) -> Result<Action> {
+    fn action(&self, lists: &Lists) -> Result<Action> {
         let variables = &self.find.variables;
         let update = self
             .update
             .map(|update| Update::parse_with(update, &self.array_filters, variables));
         Ok(Action {
             update: update.transpose()?,
-            filter: Filter::parse_with(self.find.filter.unwrap_or(empty()), variables)?,
+            filter: Filter::parse_listed(self.find.filter.unwrap_or(empty()), variables, lists)?,
             projection: find::projection(&self.find)?,
             new: self.new,
             upsert: self.upsert,
@@ -133,7 +133,7 @@ impl Resumable for FindAndModify {
         let rows = self.rows.take();
         let (database, name) = arguments::namespace(&self.request)?;
         let fields = Fields::parse(&self.request, self.now)?;
-        let action = fields.action()?;
+        let action = fields.action(&shard.lists)?;
         let mut rows = match rows {
             Some(rows) => Some(rows),
             None => search(shard, (database, name), &fields.find)?,
@@ -168,7 +168,7 @@ fn search(
     namespace: (&str, &str),
     arguments: &Arguments<'_>,
 ) -> Result<Option<Rows>> {
-    let filter = parse_filter(arguments.filter, &arguments.variables)?;
+    let filter = parse_filter(arguments.filter, &arguments.variables, &shard.lists)?;
     find::rows(shard, namespace, filter, arguments, Some(1))
 }
 

@@ -9,6 +9,7 @@ use crate::catalog::check_database;
 use crate::collection::{Collection, ID_INDEX};
 use crate::cursor::Cursor;
 use crate::error::Result;
+use crate::expression::Variables;
 use crate::query::Filter;
 use crate::scheduler::Context;
 use crate::shard::{Flow, Shard};
@@ -32,7 +33,9 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
         }
         Ok(true)
     })?;
-    let filter = filter.map(Filter::parse).transpose()?;
+    let filter = filter
+        .map(|filter| Filter::parse_listed(filter, &Variables::default(), &shard.lists))
+        .transpose()?;
     let mut found = Vec::new();
     for collection in shard.catalog.in_database(database) {
         let full = describe(collection, false);

@@ -207,7 +207,7 @@ impl Statements {
         {
             return Ok(None);
         }
-        let filter = Filter::parse_with(statement.filter, &self.variables)?;
+        let filter = Filter::parse_listed(statement.filter, &self.variables, &shard.lists)?;
         let asked = Some(filter.clone()).filter(|filter| !filter.is_empty());
         let Some(selection) = select(shard, namespace, asked, statement.hint)? else {
             if statement.upsert {

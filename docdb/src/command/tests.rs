@@ -5,6 +5,7 @@ mod cursors;
 mod full;
 mod harness;
 mod indexes;
+mod lists;
 mod meanwhile;
 mod memory;
 mod metadata;

@@ -11,7 +11,7 @@ use crate::collection::plan::{self, Wanted};
 use crate::error::{Code, CommandError, Result};
 use crate::expression::{Variables, footprint};
 use crate::memory::{Claim, Memory};
-use crate::query::Filter;
+use crate::query::{Filter, Lists};
 use crate::shard::{Flow, Resumable, Shard};
 use crate::value::display;
 use crate::value::{Writer, decimal};
@@ -255,10 +255,11 @@ pub(super) fn select(
 pub(super) fn parse_filter(
     filter: Option<&RawDocument>,
     variables: &Variables,
+    lists: &Lists,
 ) -> Result<Option<Filter>> {
     let filter = filter.filter(|filter| !filter.is_empty());
     filter
-        .map(|filter| Filter::parse_with(filter, variables))
+        .map(|filter| Filter::parse_listed(filter, variables, lists))
         .transpose()
 }
 

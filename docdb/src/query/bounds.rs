@@ -8,6 +8,7 @@
 
 mod collect;
 mod order;
+mod points;
 mod ranges;
 #[cfg(test)]
 mod tests;
@@ -18,10 +19,12 @@ use super::filter::Filter;
 use super::keys::{Direction, SortField};
 use crate::value::key;
 use collect::{Collected, Restriction};
-use ranges::{Range, Ranges};
+use ranges::{Form, Range, Ranges};
+
+pub(crate) use points::Points;
 
 /// Intervals that a combination of points may grow to; beyond it later fields are left to the filter.
-const INTERVALS_MAX: usize = 1024;
+const INTERVALS_MAX: usize = super::list::SHORT;
 /// Branches of an `$or` that are looked at.
 const BRANCHES_MAX: usize = 64;
 
@@ -32,11 +35,19 @@ pub(crate) struct Interval {
     pub upper: Vec<u8>,
 }
 
+/// Where to look in an index.
+#[derive(Debug, Clone)]
+pub(crate) enum Intervals {
+    /// In key order, apart from one another. None at all: nothing can match.
+    List(Vec<Interval>),
+    /// All keys that begin with one of these.
+    Points(Points),
+}
+
 /// What an index can do for a filter.
 #[derive(Debug, Clone)]
 pub(crate) struct Bounds {
-    /// In key order, apart from one another. None at all: nothing can match.
-    pub(crate) intervals: Vec<Interval>,
+    pub(crate) intervals: Intervals,
     /// Whether every document with a key in the intervals matches: the filter need not be asked.
     pub(crate) is_exact: bool,
     /// Leading fields that the intervals restrict; 0: the index says nothing about the filter.
@@ -71,28 +82,86 @@ fn branches(collected: &Collected<'_>, fields: &[SortField], is_multikey: bool) 
         .iter()
         .find(|predicates| predicates.len() <= BRANCHES_MAX)?;
     let mut union: Option<Bounds> = None;
+    let mut intervals = Vec::new();
     for branch in *branches {
         let mut with_branch = collected.clone();
         with_branch.ors.clear();
         with_branch.is_complete &= collected.ors.len() == 1;
         with_branch.predicate(branch);
-        let bounds = build(&with_branch, fields, is_multikey);
+        let mut bounds = build(&with_branch, fields, is_multikey);
         if bounds.bounded == 0 {
             return None;
         }
+        intervals.extend(bounds.coarse());
         match &mut union {
             None => union = Some(bounds),
             Some(union) => union.add(bounds),
         }
     }
     let mut union = union?;
-    union.merge();
+    union.intervals = Intervals::List(merged(intervals));
     Some(union)
 }
 
+/// In order, overlapping ones as one.
+fn merged(mut intervals: Vec<Interval>) -> Vec<Interval> {
+    intervals.sort();
+    let mut merged: Vec<Interval> = Vec::with_capacity(intervals.len());
+    for interval in intervals {
+        match merged.last_mut() {
+            Some(last) if interval.lower <= last.upper => {
+                last.upper = std::mem::take(&mut last.upper).max(interval.upper);
+            }
+            _ => merged.push(interval),
+        }
+    }
+    merged
+}
+
+impl Intervals {
+    fn len(&self) -> usize {
+        match self {
+            Self::List(list) => list.len(),
+            Self::Points(points) => points.len(),
+        }
+    }
+
+    fn get(&self, at: usize) -> Option<Interval> {
+        match self {
+            Self::List(list) => list.get(at).cloned(),
+            Self::Points(points) => points.key(at).map(|key| under(&key)),
+        }
+    }
+
+    pub(crate) fn each(&self) -> impl Iterator<Item = Interval> + '_ {
+        (0..self.len()).filter_map(|at| self.get(at))
+    }
+}
+
 impl Bounds {
+    /// Takes its intervals; those of a long list as one, from the first to the last.
+    fn coarse(&mut self) -> Vec<Interval> {
+        match std::mem::replace(&mut self.intervals, Intervals::List(Vec::new())) {
+            Intervals::List(list) => list,
+            Intervals::Points(points) => {
+                (self.is_exact, self.points, self.all_points) = (false, 0, false);
+                let first = points.key(0);
+                let last = points
+                    .len()
+                    .checked_sub(1)
+                    .and_then(|last| points.key(last));
+                let both = first.zip(last);
+                both.map(|(first, last)| Interval {
+                    lower: first.into_owned(),
+                    upper: key::after(&last),
+                })
+                .into_iter()
+                .collect()
+            }
+        }
+    }
+
     fn add(&mut self, other: Self) {
-        self.intervals.extend(other.intervals);
         self.is_exact &= other.is_exact;
         self.bounded = self.bounded.min(other.bounded);
         self.points = 0;
@@ -102,21 +171,6 @@ impl Bounds {
         for (mine, others) in self.restricted.iter_mut().zip(other.restricted) {
             *mine |= others;
         }
-    }
-
-    /// Puts intervals in order and makes overlapping ones one.
-    fn merge(&mut self) {
-        self.intervals.sort();
-        let mut merged: Vec<Interval> = Vec::with_capacity(self.intervals.len());
-        for interval in self.intervals.drain(..) {
-            match merged.last_mut() {
-                Some(last) if interval.lower <= last.upper => {
-                    last.upper = std::mem::take(&mut last.upper).max(interval.upper);
-                }
-                _ => merged.push(interval),
-            }
-        }
-        self.intervals = merged;
     }
 }
 
@@ -167,6 +221,8 @@ fn build(collected: &Collected<'_>, fields: &[SortField], is_multikey: bool) -> 
             .iter()
             .zip(&used)
             .all(|(one, used)| *used && one.ranges.is_exact)
+        // Two long lists have more in common than is told.
+        && per_field.iter().flatten().all(|ranges| ranges.is_exact)
         && (!is_multikey || !restrictions.iter().any(|one| one.is_negated));
     let restricted = per_field.iter().map(Option::is_some).collect();
     let mut bounds = compose(fields, per_field);
@@ -186,7 +242,7 @@ fn mark(used: &mut [bool], at: usize) {
 fn compose(fields: &[SortField], per_field: Vec<Option<Ranges>>) -> Bounds {
     let restricted = per_field.iter().filter(|ranges| ranges.is_some()).count();
     let mut bounds = Bounds {
-        intervals: Vec::new(),
+        intervals: Intervals::List(Vec::new()),
         is_exact: true,
         bounded: 0,
         points: 0,
@@ -198,14 +254,27 @@ fn compose(fields: &[SortField], per_field: Vec<Option<Ranges>>) -> Bounds {
     let mut prefixes: Vec<Vec<u8>> = vec![Vec::new()];
     for ((at, field), ranges) in fields.iter().enumerate().zip(per_field) {
         let Some(ranges) = ranges else { break };
-        let ranges = match field.direction {
-            Direction::Ascending => ranges.list,
-            Direction::Descending => ranges::inverted(&ranges.list),
-        };
         if at > 0 && prefixes.len().saturating_mul(ranges.len()) > INTERVALS_MAX {
             break;
         }
         bounds.bounded = at + 1;
+        let is_descending = field.direction == Direction::Descending;
+        let ranges = match ranges.form {
+            Form::List(list) if is_descending => ranges::inverted(&list),
+            Form::List(list) => list,
+            // Nothing is before it, for it is long: or that was nothing at all.
+            Form::Points(_) if at > 0 => continue,
+            Form::Points(points) => {
+                bounds.is_exact = bounds.bounded == restricted;
+                bounds.all_points = true;
+                bounds.intervals = Intervals::Points(if is_descending {
+                    points.inverted()
+                } else {
+                    points
+                });
+                return bounds;
+            }
+        };
         if ranges.iter().all(Range::is_point) {
             if let (true, Some(fixed)) = (ranges.len() == 1, bounds.fixed.get_mut(at)) {
                 *fixed = true;
@@ -215,17 +284,18 @@ fn compose(fields: &[SortField], per_field: Vec<Option<Ranges>>) -> Bounds {
                 [prefix, range.prefix()].concat()
             });
         } else {
-            bounds.intervals = joined(&prefixes, &ranges, |prefix, range| Interval {
+            let list = joined(&prefixes, &ranges, |prefix, range| Interval {
                 lower: [prefix, &range.lower.bytes()].concat(),
                 upper: [prefix, &range.upper.bytes()].concat(),
             });
+            bounds.intervals = Intervals::List(list);
             bounds.is_exact = bounds.bounded == restricted;
             return bounds;
         }
     }
     bounds.is_exact = bounds.bounded == restricted;
     bounds.all_points = bounds.bounded > 0;
-    bounds.intervals = prefixes.iter().map(|prefix| under(prefix)).collect();
+    bounds.intervals = Intervals::List(prefixes.iter().map(|prefix| under(prefix)).collect());
     bounds
 }
 

@@ -3,11 +3,13 @@
 //! One file, because it is one recursion: a condition on an array can hold a filter for its elements.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use bson::Bson;
 
 use super::computed::{Computed, Root};
 use super::constant::Constant;
+use super::list::List;
 use crate::error::CommandError;
 use crate::expression::Variables;
 use crate::value::path::{Leaf, Path};
@@ -74,10 +76,17 @@ pub(super) enum Clause {
 /// The values of `$in`.
 #[derive(Debug, Clone)]
 pub(super) struct Set {
-    /// In order, each once.
-    pub(super) constants: Vec<Constant>,
+    pub(super) values: Values,
     pub(super) patterns: Vec<Pattern>,
     pub(super) has_null: bool,
+}
+
+/// What an `$in` has beside patterns.
+#[derive(Debug, Clone)]
+pub(super) enum Values {
+    /// In order, each once.
+    Few(Vec<Constant>),
+    Many(Arc<List>),
 }
 
 /// Which bits of a number or of binary data are asked for.
@@ -336,10 +345,13 @@ impl Set {
         if self.has_null && matches!(value, Value::Undefined) {
             return true;
         }
-        let found = self
-            .constants
-            .binary_search_by(|constant| compare_values(&constant.value(), value));
-        found.is_ok() || self.patterns.iter().any(|pattern| pattern.matches(value))
+        let is_listed = match &self.values {
+            Values::Few(constants) => constants
+                .binary_search_by(|constant| compare_values(&constant.value(), value))
+                .is_ok(),
+            Values::Many(list) => list.contains(value),
+        };
+        is_listed || self.patterns.iter().any(|pattern| pattern.matches(value))
     }
 }
 

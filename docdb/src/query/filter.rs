@@ -10,6 +10,7 @@ use bson::raw::RawDocument;
 
 use super::computed::Root;
 use super::condition::Predicate;
+use super::lists::Lists;
 use super::{parse, positional};
 use crate::error::Result;
 use crate::expression::Variables;
@@ -33,7 +34,16 @@ impl Filter {
 
     /// As [`Self::parse`], with the variables (`let`, the time) that an `$expr` sees.
     pub(crate) fn parse_with(filter: &RawDocument, variables: &Variables) -> Result<Self> {
-        let root = parse::filter(Fields::new(filter), variables)?;
+        Self::parse_listed(filter, variables, &Lists::default())
+    }
+
+    /// As [`Self::parse_with`], for a part of a command whose long lists were read before.
+    pub(crate) fn parse_listed(
+        filter: &RawDocument,
+        variables: &Variables,
+        lists: &Lists,
+    ) -> Result<Self> {
+        let root = parse::filter(Fields::new(filter), variables, lists)?;
         let computes = root.computes();
         let bounded = root.patterns().iter().any(|pattern| pattern.is_bounded());
         Ok(Self {

@@ -126,6 +126,7 @@ fn check_filter(filter: &Filter, documents: &[&RawDocument]) -> String {
         Err(error) => return answer(&error),
     };
     let bounds = bounds(filter, order.fields(), true);
+    let intervals: Vec<_> = bounds.intervals.each().collect();
     let mut matching = 0;
     for document in documents {
         let matches = filter.try_matches(document).unwrap_or(false);
@@ -143,8 +144,7 @@ fn check_filter(filter: &Filter, documents: &[&RawDocument]) -> String {
             &mut |values| {
                 let mut key = Vec::new();
                 encode_key(fields, values, &mut key);
-                is_inside |= bounds
-                    .intervals
+                is_inside |= intervals
                     .iter()
                     .any(|one| one.lower <= key && key < one.upper);
             },

@@ -1,6 +1,7 @@
 //! Reads a filter document into a tree, with MongoDB's errors for what is no filter.
 
 mod bits;
+pub(super) mod list;
 mod operator;
 
 pub(super) use operator::{elem_match, is_true};
@@ -8,6 +9,7 @@ pub(super) use operator::{elem_match, is_true};
 use super::computed::Computed;
 use super::condition::{Clause, Condition, Field, Operator, Predicate};
 use super::constant::Constant;
+use super::lists::Lists;
 use crate::elsewhere;
 use crate::error::{Code, CommandError, Result};
 use crate::expression::Variables;
@@ -24,6 +26,8 @@ pub(super) struct Context<'v> {
     levels_left: usize,
     /// What an `$expr` sees; `None` where it is about no whole document and so may not be.
     variables: Option<&'v Variables>,
+    /// Lists that were read before.
+    lists: Option<&'v Lists>,
 }
 
 impl Context<'_> {
@@ -32,6 +36,7 @@ impl Context<'_> {
         Self {
             levels_left: DEPTH_MAX,
             variables: None,
+            lists: None,
         }
     }
 
@@ -47,10 +52,15 @@ impl Context<'_> {
 }
 
 /// A whole filter.
-pub(super) fn filter(fields: Fields<'_>, variables: &Variables) -> Result<Predicate> {
+pub(super) fn filter(
+    fields: Fields<'_>,
+    variables: &Variables,
+    lists: &Lists,
+) -> Result<Predicate> {
     let context = Context {
         levels_left: DEPTH_MAX,
         variables: Some(variables),
+        lists: Some(lists),
     };
     document(fields, context)
 }

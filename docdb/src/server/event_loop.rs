@@ -354,7 +354,7 @@ impl EventLoop {
             connection.closing = true;
             return self.flush(token);
         }
-        if let Some(error) = refusal(&shared, request.bytes()) {
+        if let Some(error) = refusal(&shared, request.bytes().len()) {
             if wants_reply {
                 let id = shared.next_request_id();
                 wire::reply(origin, id, &error.reply(), connection.output());
@@ -376,7 +376,7 @@ impl EventLoop {
             }
             answer::Route::Execute { database, session } => {
                 connection.busy = true;
-                connection.under_way = request.bytes();
+                connection.under_way = request.bytes().len();
                 let ticket = Ticket {
                     event_loop: self.index,
                     connection: token,

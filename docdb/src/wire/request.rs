@@ -1,6 +1,7 @@
 //! One command as it arrived, with the documents that a driver sent beside its body.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bson::raw::{RawBsonRef, RawDocument};
 
@@ -23,9 +24,10 @@ pub struct Sequence {
 /// A command: its bytes were checked to be well-formed BSON, nested no deeper than 180 levels, when it was read.
 #[derive(Debug, Clone)]
 pub struct Request {
-    bytes: Vec<u8>,
+    /// Shared, for a long command that is carried out in slices keeps its request.
+    bytes: Arc<Vec<u8>>,
     body: Range<usize>,
-    sequences: Vec<Sequence>,
+    sequences: Arc<[Sequence]>,
     /// False for `w: 0` sent with `moreToCome`: even an error gets no answer.
     pub wants_reply: bool,
 }
@@ -36,8 +38,8 @@ impl Request {
         let bytes = body.as_bytes().to_vec();
         Self {
             body: 0..bytes.len(),
-            bytes,
-            sequences: Vec::new(),
+            bytes: Arc::new(bytes),
+            sequences: Arc::default(),
             wants_reply: true,
         }
     }
@@ -50,9 +52,9 @@ impl Request {
         wants_reply: bool,
     ) -> Self {
         Self {
-            bytes,
+            bytes: Arc::new(bytes),
             body,
-            sequences,
+            sequences: sequences.into(),
             wants_reply,
         }
     }
@@ -62,16 +64,21 @@ impl Request {
         self.document(&self.body)
     }
 
-    /// Bytes of the whole message.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes.len()
+    /// The whole message.
+    pub(crate) fn bytes(&self) -> &Arc<Vec<u8>> {
+        &self.bytes
+    }
+
+    /// Where the body and the documents of the sequences lie in it.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Range<usize>> {
+        let all = self.sequences.iter().flat_map(|one| &one.documents);
+        all.chain([&self.body])
     }
 
     /// Bytes of the longest document: the body, or one of the sequences.
     pub(crate) fn longest(&self) -> usize {
-        let all = self.sequences.iter().flat_map(|one| &one.documents);
-        let longest = all.map(ExactSizeIterator::len).max().unwrap_or(0);
-        longest.max(self.body.len())
+        let all = self.parts().map(ExactSizeIterator::len);
+        all.max().unwrap_or(0)
     }
 
     /// The command's name: the key of the first field, as `find`.

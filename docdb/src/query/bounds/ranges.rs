@@ -1,8 +1,11 @@
 //! Which encoded values of one field a condition allows.
 
-use crate::query::condition::{Condition, Operator, Set};
+use super::points::Points;
+use crate::query::condition::{Condition, Operator, Set, Values};
+use crate::query::list::{List, SHORT};
 use crate::value::pattern::Pattern;
 use crate::value::{Value, key, kind};
+use std::sync::Arc;
 
 /// The numbers without NaN, which no range but one with NaN holds.
 const NUMBERS: (u8, u8) = (kind::RANK_NUMBER + 1, kind::RANK_NUMBER + 4);
@@ -22,10 +25,17 @@ pub(super) struct Range {
     pub(super) upper: Cut,
 }
 
-/// Ranges in order, apart from one another.
+#[derive(Debug, Clone)]
+pub(super) enum Form {
+    /// In order, apart from one another.
+    List(Vec<Range>),
+    /// The values of a long list.
+    Points(Points),
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Ranges {
-    pub(super) list: Vec<Range>,
+    pub(super) form: Form,
     /// Whether a key in them means that the condition holds.
     pub(super) is_exact: bool,
 }
@@ -59,10 +69,15 @@ impl Range {
     fn point(value: &Value<'_>) -> Self {
         let mut prefix = Vec::new();
         key::encode_value(value, &mut prefix);
+        Self::between(prefix.clone(), prefix)
+    }
+
+    /// All encodings from `first` on, up to those that begin with `last`.
+    fn between(first: Vec<u8>, last: Vec<u8>) -> Self {
         Self {
-            lower: Cut::before(prefix.clone()),
+            lower: Cut::before(first),
             upper: Cut {
-                prefix,
+                prefix: last,
                 is_after: true,
             },
         }
@@ -105,16 +120,41 @@ impl Ranges {
     }
 
     fn exact(list: Vec<Range>) -> Self {
-        Self {
-            list: normal(list),
-            is_exact: true,
-        }
+        Self::new(list, true)
     }
 
     fn inexact(list: Vec<Range>) -> Self {
+        Self::new(list, false)
+    }
+
+    fn new(list: Vec<Range>, is_exact: bool) -> Self {
         Self {
-            list: normal(list),
-            is_exact: false,
+            form: Form::List(normal(list)),
+            is_exact,
+        }
+    }
+
+    fn of_points(points: Points, is_exact: bool) -> Self {
+        let form = if points.len() > SHORT {
+            Form::Points(points)
+        } else {
+            Form::List(listed(&points))
+        };
+        Self { form, is_exact }
+    }
+
+    /// As ranges, one by one.
+    fn into_list(self) -> Vec<Range> {
+        match self.form {
+            Form::List(list) => list,
+            Form::Points(points) => listed(&points),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match &self.form {
+            Form::List(list) => list.len(),
+            Form::Points(points) => points.len(),
         }
     }
 
@@ -124,12 +164,16 @@ impl Ranges {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.list == [Range::ranks(FIRST, END)]
+        matches!(&self.form, Form::List(list) if *list == [Range::ranks(FIRST, END)])
     }
 
     /// Less is more selective: points, then ranges.
     pub(super) fn weight(&self) -> (bool, usize) {
-        (!self.list.iter().all(Range::is_point), self.list.len())
+        let are_points = match &self.form {
+            Form::List(list) => list.iter().all(Range::is_point),
+            Form::Points(_) => true,
+        };
+        (!are_points, self.len())
     }
 
     /// What the condition allows.
@@ -158,12 +202,14 @@ impl Ranges {
             return Self::missing();
         }
         let ranges = Self::from_condition(condition);
-        if !ranges.is_exact {
-            return Self::full();
-        }
-        let mut list = Vec::with_capacity(ranges.list.len() + 1);
+        // What is between the values of a long list is nearly everything.
+        let inside = match ranges.form {
+            Form::List(list) if ranges.is_exact => list,
+            _ => return Self::full(),
+        };
+        let mut list = Vec::with_capacity(inside.len() + 1);
         let mut lower = Cut::before(vec![FIRST]);
-        for range in ranges.list {
+        for range in inside {
             list.push(Range {
                 lower,
                 upper: range.lower,
@@ -176,8 +222,23 @@ impl Ranges {
     }
 
     pub(super) fn intersect(&self, other: &Self) -> Self {
+        let is_exact = self.is_exact && other.is_exact;
+        let (mine, others) = match (&self.form, &other.form) {
+            (Form::List(mine), Form::List(others)) => (mine, others),
+            (Form::Points(points), Form::List(list)) | (Form::List(list), Form::Points(points)) => {
+                return within(points, list, is_exact);
+            }
+            (Form::Points(mine), Form::Points(others)) => {
+                let fewer = if mine.len() <= others.len() {
+                    mine
+                } else {
+                    others
+                };
+                return Self::of_points(fewer.clone(), false);
+            }
+        };
         let mut list = Vec::new();
-        let (mut left, mut right) = (self.list.iter().peekable(), other.list.iter().peekable());
+        let (mut left, mut right) = (mine.iter().peekable(), others.iter().peekable());
         while let (Some(one), Some(two)) = (left.peek(), right.peek()) {
             let lower = one.lower.clone().max(two.lower.clone());
             let upper = one.upper.clone().min(two.upper.clone());
@@ -188,18 +249,22 @@ impl Ranges {
             }
             list.push(Range { lower, upper });
         }
-        Self {
-            list: normal(list),
-            is_exact: self.is_exact && other.is_exact,
-        }
+        Self::new(list, is_exact)
     }
 
-    /// Whether all of it lies in `other`.
+    /// Whether all of it lies in `other`, as far as that is seen: of a long list, only whether it lies in one range.
     pub(super) fn is_within(&self, other: &Self) -> bool {
-        self.list.iter().all(|mine| {
-            let mut others = other.list.iter();
+        let Form::List(others) = &other.form else {
+            return false;
+        };
+        let is_inside = |mine: &Range| {
+            let mut others = others.iter();
             others.any(|other| other.lower <= mine.lower && mine.upper <= other.upper)
-        })
+        };
+        match &self.form {
+            Form::List(list) => list.iter().all(is_inside),
+            Form::Points(points) => whole(points).iter().all(is_inside),
+        }
     }
 }
 
@@ -286,28 +351,72 @@ fn comparison(operator: Operator, constant: &Value<'_>) -> Ranges {
     }])
 }
 
+/// One range for each of the points.
+fn listed(points: &Points) -> Vec<Range> {
+    let keys = (0..points.len()).map_while(|at| points.key(at));
+    keys.map(|key| Range::between(key.to_vec(), key.into_owned()))
+        .collect()
+}
+
+/// One range from the first to the last of them; `None` if there are none.
+fn whole(points: &Points) -> Option<Range> {
+    let last = points.key(points.len().checked_sub(1)?)?;
+    Some(Range::between(
+        points.key(0)?.into_owned(),
+        last.into_owned(),
+    ))
+}
+
+/// Those from the first of the ranges to the last.
+fn within(points: &Points, list: &[Range], is_exact: bool) -> Ranges {
+    let (Some(first), Some(last)) = (list.first(), list.last()) else {
+        return Ranges::new(Vec::new(), is_exact);
+    };
+    let inside = points.between(&first.lower.bytes(), &last.upper.bytes());
+    Ranges::of_points(inside, is_exact && list.len() == 1)
+}
+
+fn from_list(list: &Arc<List>, set: &Set) -> Ranges {
+    let points = Points::new(list);
+    // An array is found by its first element, and null beside undefined.
+    let is_exact = !set.has_null && !list.has_arrays();
+    if set.patterns.is_empty() {
+        return Ranges::of_points(points, is_exact);
+    }
+    let patterns: Vec<Ranges> = set.patterns.iter().map(from_pattern).collect();
+    let is_short = points.len() <= SHORT;
+    let mut ranges = if is_short {
+        listed(&points)
+    } else {
+        whole(&points).into_iter().collect()
+    };
+    let is_exact = is_exact && is_short && patterns.iter().all(|part| part.is_exact);
+    ranges.extend(patterns.into_iter().flat_map(Ranges::into_list));
+    Ranges::new(ranges, is_exact)
+}
+
 fn from_set(set: &Set) -> Ranges {
-    let mut list = Vec::with_capacity(set.constants.len());
+    let constants = match &set.values {
+        Values::Few(constants) => constants,
+        Values::Many(list) => return from_list(list, set),
+    };
+    let mut list = Vec::with_capacity(constants.len());
     let mut is_exact = true;
-    for constant in &set.constants {
+    for constant in constants {
         match constant.value() {
             value @ (Value::Array(_) | Value::Null) => {
                 let part = equal(&value);
-                list.extend(part.list);
                 is_exact &= part.is_exact;
+                list.extend(part.into_list());
             }
-            // A million of these need no list each.
             value => list.push(Range::point(&value)),
         }
     }
     for part in set.patterns.iter().map(from_pattern) {
-        list.extend(part.list);
         is_exact &= part.is_exact;
+        list.extend(part.into_list());
     }
-    Ranges {
-        list: normal(list),
-        is_exact,
-    }
+    Ranges::new(list, is_exact)
 }
 
 /// Strings that begin as every match does, and the regular expression itself as a stored value.

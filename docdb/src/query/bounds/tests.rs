@@ -101,6 +101,9 @@ fn operators() -> impl Strategy<Value = Document> + Clone {
             .prop_filter_map("operators in $all", |(operator, values)| {
                 (!has_operator(&values)).then(|| doc! {operator: values})
             }),
+        1 => prop::collection::vec(constant(), 0..3).prop_filter_map("operators in $in", |values| {
+            (!has_operator(&values)).then(|| long_list(values))
+        }),
         1 => any::<bool>().prop_map(|exists| doc! {"$exists": exists}),
         1 => select(vec![bson!("number"), bson!("string"), bson!("array"), bson!("null"), bson!("object")])
             .prop_map(|kind| doc! {"$type": kind}),
@@ -123,6 +126,12 @@ fn operators() -> impl Strategy<Value = Document> + Clone {
         3 => parts.prop_map(|parts| doc! {"$elemMatch": (parts.into_iter().collect::<Document>())}),
     ]
     .boxed()
+}
+
+/// These and more than a thousand that no document has.
+fn long_list(mut values: Vec<Bson>) -> Document {
+    values.extend((100..1200_i32).map(Bson::Int32));
+    doc! {"$in": values}
 }
 
 fn has_operator(values: &[Bson]) -> bool {
@@ -232,9 +241,9 @@ impl Index {
             entries.reverse();
         }
         let mut seen = BTreeSet::new();
+        let intervals: Vec<_> = bounds.intervals.each().collect();
         let inside = entries.into_iter().filter(|(key, _)| {
-            bounds
-                .intervals
+            intervals
                 .iter()
                 .any(|interval| interval.lower <= *key && *key < interval.upper)
         });
@@ -257,6 +266,8 @@ fn check_law(
     prop_assert!(
         bounds
             .intervals
+            .each()
+            .collect::<Vec<_>>()
             .is_sorted_by(|one, two| one.upper <= two.lower),
         "{:?}",
         bounds
@@ -319,6 +330,7 @@ fn plain_operators() -> impl Strategy<Value = Document> + Clone {
         5 => (compare, 0..4_i32).prop_map(|(operator, number)| doc! {operator: number}),
         1 => (0..3_i32, 1..4_i32).prop_map(|(low, high)| doc! {"$gte": low, "$lte": high}),
         1 => (0..4_i32, 0..4_i32).prop_map(|(one, two)| doc! {"$in": [one, two]}),
+        1 => (0..4_i32, 0..4_i32).prop_map(|(one, two)| long_list(vec![one.into(), two.into()])),
         1 => (0..3_i32, 1..4_i32).prop_map(|(low, high)| doc! {"$elemMatch": {"$gte": low, "$lte": high}}),
         1 => any::<bool>().prop_map(|exists| doc! {"$exists": exists}),
         1 => Just(doc! {"$eq": null}),
@@ -438,6 +450,49 @@ fn bounds_are_as_narrow_as_they_can_be() {
             bounds.is_exact,
         );
         assert_eq!(format!("{found:?}"), expected, "{question}");
+    }
+}
+
+/// The same of a list of two thousand numbers, with what stands beside it.
+#[test]
+fn a_long_list_bounds_an_index_without_a_range_for_each() {
+    let numbers: Vec<i32> = (0..2000).rev().collect();
+    let table = [
+        ("{a: LIST} on {a: 1}", (2000, 1, 0, true)),
+        ("{a: LIST} on {a: -1}", (2000, 1, 0, true)),
+        ("{a: LIST} on {a: 1} multikey", (2000, 1, 0, true)),
+        ("{a: LIST, b: 1} on {a: 1, b: 1}", (2000, 1, 0, false)),
+        ("{b: 1, a: LIST} on {b: 1, a: 1}", (1, 1, 1, false)),
+        (
+            "{$and: [{a: LIST}, {a: {$gte: 1990}}]} on {a: 1}",
+            (10, 1, 0, true),
+        ),
+        (
+            "{$and: [{a: LIST}, {a: {$gt: 10}}]} on {a: -1}",
+            (1989, 1, 0, true),
+        ),
+        (
+            "{$and: [{a: LIST}, {a: {$in: [3, 5]}}]} on {a: 1}",
+            (3, 1, 0, false),
+        ),
+        ("{$and: [{a: LIST}, {a: 7000}]} on {a: 1}", (0, 1, 0, true)),
+        (
+            "{$and: [{a: LIST}, {a: LIST}]} on {a: 1}",
+            (2000, 1, 0, false),
+        ),
+        ("{$or: [{a: LIST}, {a: 7000}]} on {a: 1}", (2, 1, 0, false)),
+        ("{a: {$not: LIST}} on {a: 1}", (1, 0, 0, false)),
+    ];
+    for (question, expected) in table {
+        let list = format!("{{$in: {numbers:?}}}");
+        let (bounds, _, _) = asked(&question.replace("LIST", &list));
+        let found = (
+            bounds.intervals.len(),
+            bounds.bounded,
+            bounds.points,
+            bounds.is_exact,
+        );
+        assert_eq!(found, expected, "{question}");
     }
 }
 

@@ -1,12 +1,14 @@
 //! Reads one operator on a field: `$gt: 1`, `$in: […]`, `$elemMatch: {…}`.
 
 use super::{
-    Context, bad_value, begins_with_operator, bits, clauses, compare, document, equality, text,
+    Context, bad_value, begins_with_operator, bits, clauses, compare, document, equality, list,
+    text,
 };
 use crate::elsewhere;
 use crate::error::{Code, Result};
-use crate::query::condition::{Clause, Condition, NUMBERS, Operator, Predicate, Set};
+use crate::query::condition::{Clause, Condition, NUMBERS, Operator, Predicate, Set, Values};
 use crate::query::constant::Constant;
+use crate::query::list::is_long;
 use crate::value::pattern::Pattern;
 use crate::value::{Element, Fields, Number, Value, compare_values, kind};
 
@@ -32,9 +34,9 @@ pub(super) fn parse(
         "$gte" => range(name, Operator::GreaterOrEqual, element)?,
         "$lt" => range(name, Operator::Less, element)?,
         "$lte" => range(name, Operator::LessOrEqual, element)?,
-        "$in" => Condition::In(set(operator, element)?),
+        "$in" => Condition::In(set(operator, element, context)?),
         "$nin" => {
-            found.push(negated(Condition::In(set(operator, element)?)));
+            found.push(negated(Condition::In(set(operator, element, context)?)));
             return Ok(());
         }
         "$not" => {
@@ -98,39 +100,40 @@ fn range(name: &str, operator: Operator, element: &Element<'_>) -> Result<Condit
     compare(operator, element)
 }
 
-fn set(operator: &str, element: &Element<'_>) -> Result<Set> {
+fn set(operator: &str, element: &Element<'_>, context: Context<'_>) -> Result<Set> {
+    if let Some(read) = context.lists.and_then(|lists| lists.find(element.bytes)) {
+        return read;
+    }
     let Value::Array(array) = element.value() else {
         return Err(bad_value(format!("{operator} needs an array")));
     };
-    let mut set = Set {
-        constants: Vec::new(),
-        patterns: Vec::new(),
-        has_null: false,
-    };
+    if is_long(array) {
+        return list::whole(operator, array);
+    }
+    let (mut constants, mut patterns, mut has_null) = (Vec::new(), Vec::new(), false);
     for element in array.elements() {
         match element.value() {
             Value::Document(fields) if begins_with_operator(fields) => {
                 return Err(bad_value(format!("cannot nest $ under {operator}")));
             }
             Value::Regex { pattern, options } => {
-                set.patterns
-                    .push(Pattern::new(text(pattern), text(options))?);
+                patterns.push(Pattern::new(text(pattern), text(options))?);
             }
             Value::Undefined => return Err(bad_value("cannot compare to undefined")),
             value => {
-                set.has_null |= matches!(value, Value::Null);
-                set.constants.push(Constant::from_element(&element));
+                has_null |= matches!(value, Value::Null);
+                constants.push(Constant::from_element(&element));
             }
         }
     }
     let order = |left: &Constant, right: &Constant| compare_values(&left.value(), &right.value());
-    // Long lists mostly come in order, as ids do from another query.
-    if !(set.constants).is_sorted_by(|left, right| order(left, right).is_lt()) {
-        set.constants.sort_by(order);
-        set.constants
-            .dedup_by(|left, right| order(left, right).is_eq());
-    }
-    Ok(set)
+    constants.sort_by(order);
+    constants.dedup_by(|left, right| order(left, right).is_eq());
+    Ok(Set {
+        values: Values::Few(constants),
+        patterns,
+        has_null,
+    })
 }
 
 fn not(name: &str, element: &Element<'_>, context: Context<'_>) -> Result<Vec<Clause>> {

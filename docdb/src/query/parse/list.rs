@@ -1,0 +1,94 @@
+//! Reads a long `$in` or `$nin` piece by piece.
+
+use std::sync::Arc;
+
+use super::{bad_value, begins_with_operator, text};
+use crate::error::Result;
+use crate::query::condition::{Set, Values};
+use crate::query::list::Draft;
+use crate::value::pattern::Pattern;
+use crate::value::{Element, Fields, Value};
+
+/// So many values are read at once.
+const PIECE: usize = 64;
+/// Fewer, if they have more bytes.
+const PIECE_BYTES: usize = 16 << 10;
+
+/// A list that is being read.
+#[derive(Debug)]
+pub(in crate::query) struct Reading {
+    draft: Draft,
+    patterns: Vec<Pattern>,
+    has_null: bool,
+    /// Bytes of the list that are done with.
+    used: usize,
+}
+
+impl Reading {
+    pub(in crate::query) fn new() -> Self {
+        Self {
+            draft: Draft::new(),
+            patterns: Vec::new(),
+            has_null: false,
+            used: 0,
+        }
+    }
+
+    /// Goes on with the `array` of `operator` for a piece. True if that was the last.
+    pub(in crate::query) fn step(&mut self, operator: &str, array: Fields<'_>) -> Result<bool> {
+        let mut elements = array.after(self.used).elements().take(PIECE).peekable();
+        if elements.peek().is_none() {
+            return Ok(self.draft.order());
+        }
+        let most = self.used + PIECE_BYTES;
+        for element in elements {
+            self.used += element.size();
+            let is_pattern = self.add(operator, &element)?;
+            // To compile one costs what many values do.
+            if is_pattern || self.used > most {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    /// True if it is a pattern.
+    fn add(&mut self, operator: &str, element: &Element<'_>) -> Result<bool> {
+        match element.value() {
+            Value::Document(fields) if begins_with_operator(fields) => {
+                return Err(bad_value(format!("cannot nest $ under {operator}")));
+            }
+            Value::Regex { pattern, options } => {
+                self.patterns
+                    .push(Pattern::new(text(pattern), text(options))?);
+                return Ok(true);
+            }
+            Value::Undefined => return Err(bad_value("cannot compare to undefined")),
+            value => {
+                self.has_null |= matches!(value, Value::Null);
+                self.draft.add(&value);
+            }
+        }
+        Ok(false)
+    }
+
+    pub(in crate::query) fn finish(self) -> Set {
+        Set {
+            values: Values::Many(Arc::new(self.draft.finish())),
+            patterns: self.patterns,
+            has_null: self.has_null,
+        }
+    }
+
+    /// Bytes of memory.
+    pub(in crate::query) fn held(&self) -> usize {
+        self.draft.held()
+    }
+}
+
+/// Reads all of it.
+pub(super) fn whole(operator: &str, array: Fields<'_>) -> Result<Set> {
+    let mut reading = Reading::new();
+    while !reading.step(operator, array)? {}
+    Ok(reading.finish())
+}
