@@ -22,6 +22,8 @@ use crate::wire::Request;
 const SMALL: usize = 4 << 10;
 /// What a value costs beside the bytes of its key, roughly: its part of a node, and what the allocator adds.
 const OVERHEAD: usize = 80;
+/// So many keys are given back at once: a million take as long as their documents did.
+const FORGOTTEN: usize = 16;
 /// The budget is told each time so many more bytes are held.
 const TOLD: usize = 64 << 10;
 
@@ -50,6 +52,7 @@ pub(super) fn run(shard: &mut Shard, request: &Request, context: &Context) -> Re
         path,
         rest: Rest::default(),
         values: Values::new(shard.memory()),
+        ended: false,
     };
     Box::new(job).go_on(shard)
 }
@@ -60,6 +63,8 @@ struct Distinct {
     path: Path,
     rest: Rest,
     values: Values,
+    /// All documents were seen.
+    ended: bool,
 }
 
 /// Values of a large document, not all of which were looked at yet.
@@ -86,17 +91,24 @@ impl Resumable for Distinct {
     fn go_on(mut self: Box<Self>, shard: &mut Shard) -> Result<Flow> {
         let mut budget = shard.budget();
         shard.catalog.check(&self.selection)?;
-        loop {
+        while !self.ended {
             if !self.rest.add_to(&mut self.values, &mut budget)? {
                 return Ok(Flow::More(self));
             }
             let document = match self.selection.next(&shard.store, &mut budget)? {
                 Advance::Document(document) => document,
                 Advance::Later => return Ok(Flow::More(self)),
-                Advance::End => return Ok(Flow::Done(self.values.reply())),
+                Advance::End => {
+                    self.ended = true;
+                    break;
+                }
             };
             self.see(stored(&document)?)?;
         }
+        if !self.values.forget(&mut budget) {
+            return Ok(Flow::More(self));
+        }
+        Ok(Flow::Done(self.values.reply()))
     }
 }
 
@@ -189,6 +201,17 @@ impl Values {
         } else {
             Err(self.claim.exceeded("distinct values"))
         }
+    }
+
+    /// Gives back what tells them apart. False if the budget is used up before.
+    fn forget(&mut self, budget: &mut Budget) -> bool {
+        while !self.seen.is_empty() {
+            if !budget.take() {
+                return false;
+            }
+            (0..FORGOTTEN).for_each(|_| drop(self.seen.pop_first()));
+        }
+        true
     }
 
     fn reply(mut self) -> RawDocumentBuf {
