@@ -12,8 +12,10 @@ mod request;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 pub(crate) use compression::Compressor;
-pub(crate) use frame::{Frame, Origin, TLS_ALERT, is_tls, origin, reply, reply_with};
+pub(crate) use frame::{Frame, Origin, TLS_ALERT, is_tls, origin, reply, reply_with, take};
 pub(crate) use header::{DOCUMENTS_MAX, MESSAGE_BYTES_MAX, WireError};
 pub use header::{HEADER_BYTES, Header};
 pub use request::Request;
@@ -24,5 +26,5 @@ pub(crate) const DOCUMENT_BYTES_MAX: usize = 16 << 20;
 
 /// Reads one whole message, as the server does. For the fuzzer: hostile bytes may fail, never panic.
 pub fn read(message: &[u8]) -> Result<Frame, WireError> {
-    frame::read(message)
+    take(Cow::Borrowed(message))
 }

@@ -18,7 +18,7 @@ pub(crate) struct Ticket {
     /// The connection, as that loop knows it.
     pub connection: u64,
     pub origin: Origin,
-    pub wants_reply: bool,
+    pub(crate) wants_reply: bool,
     pub(crate) client: Arc<Client>,
 }
 

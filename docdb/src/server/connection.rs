@@ -1,5 +1,6 @@
 //! One client: bytes that came, bytes that wait to go, and whether a command of its is under way.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::error::{Code, CommandError};
 use crate::memory::Claim;
 use crate::scheduler::Client;
 use crate::wire::{
-    Frame, HEADER_BYTES, Header, Origin, WireError, is_tls, origin, read, reply_with,
+    Frame, HEADER_BYTES, Header, Origin, WireError, is_tls, origin, reply_with, take,
 };
 
 /// Read at once at most; a longer message takes further reads.
@@ -177,25 +178,29 @@ impl Connection {
         let Some(message) = self.input.get(..header.length) else {
             return Ok(Input::Nothing);
         };
-        let read = match read(message) {
-            Err(WireError::TooDeep(text)) => {
-                Input::Refused(origin(message), Code::Overflow.error(text))
+        let from = origin(message);
+        // To copy a large message takes milliseconds: the buffer goes with it.
+        let read = if header.length == self.input.len() && header.length > KEPT_BYTES {
+            take(Cow::Owned(std::mem::take(&mut self.input)))
+        } else {
+            let read = take(Cow::Borrowed(message));
+            self.input.drain(..header.length);
+            if self.input.capacity() > KEPT_BYTES {
+                self.input.shrink_to(KEPT_BYTES / 2);
             }
+            read
+        };
+        let read = match read {
+            Err(WireError::TooDeep(text)) => Input::Refused(from, Code::Overflow.error(text)),
             Err(error @ WireError::TooMany(_)) => {
-                let error = Code::InvalidLength.error(error.to_string());
-                Input::Refused(origin(message), error)
+                Input::Refused(from, Code::InvalidLength.error(error.to_string()))
             }
             Err(error @ WireError::TooLarge(_)) => {
-                let error = Code::BSONObjectTooLarge.error(error.to_string());
-                Input::Refused(origin(message), error)
+                Input::Refused(from, Code::BSONObjectTooLarge.error(error.to_string()))
             }
             Err(error) => return Err(error),
             Ok(frame) => Input::Frame(Box::new(frame)),
         };
-        self.input.drain(..header.length);
-        if self.input.capacity() > KEPT_BYTES {
-            self.input.shrink_to(KEPT_BYTES / 2);
-        }
         self.partial_since = None;
         Ok(read)
     }

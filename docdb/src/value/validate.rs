@@ -53,41 +53,43 @@ fn check_document(document: &[u8], depth: usize) -> Result<()> {
         return Err(Code::Overflow.error(text));
     }
     if length(document) != Some(document.len()) {
-        return Err(invalid("length of the document", ""));
+        return Err(invalid("length of the document", b""));
     }
     let (Some(mut rest), Some((0, _))) = (document.get(4..), document.split_last()) else {
-        return Err(invalid("end of the document", ""));
+        return Err(invalid("end of the document", b""));
     };
     while let Some((&kind, after)) = rest.split_first() {
         if after.is_empty() {
             return if kind == 0 {
                 Ok(())
             } else {
-                Err(invalid("end of the document", ""))
+                Err(invalid("end of the document", b""))
             };
         }
         let end = after.iter().position(|byte| *byte == 0);
         let (name, after) = end
             .and_then(|end| Some((after.get(..end)?, after.get(end + 1..)?)))
-            .ok_or_else(|| invalid("field name", ""))?;
-        let name = utf8(name).ok_or_else(|| invalid("UTF-8 in field name", ""))?;
+            .ok_or_else(|| invalid("field name", b""))?;
+        if !is_utf8(name) {
+            return Err(invalid("UTF-8 in field name", b""));
+        }
         let (value, after) = value_size(kind, after)
             .and_then(|size| after.split_at_checked(size))
             .ok_or_else(|| invalid("type or length", name))?;
         check_value(kind, value, name, depth)?;
         rest = after;
     }
-    Err(invalid("end of the document", ""))
+    Err(invalid("end of the document", b""))
 }
 
 #[inline]
-fn check_value(kind: u8, value: &[u8], name: &str, depth: usize) -> Result<()> {
+fn check_value(kind: u8, value: &[u8], name: &[u8], depth: usize) -> Result<()> {
     let is_sound = match kind {
         kind::STRING | kind::JAVASCRIPT | kind::SYMBOL => is_text(value),
         kind::DOCUMENT | kind::ARRAY => return check_document(value, depth - 1),
         kind::BOOLEAN => matches!(value, [0 | 1]),
         kind::BINARY => is_binary(value),
-        kind::REGEX => utf8(value).is_some(),
+        kind::REGEX => is_utf8(value),
         kind::DB_POINTER => value
             .split_last_chunk::<12>()
             .is_some_and(|(text, _)| is_text(text)),
@@ -110,7 +112,7 @@ fn is_text(value: &[u8]) -> bool {
     else {
         return false;
     };
-    utf8(text).is_some()
+    is_utf8(text)
 }
 
 fn is_binary(value: &[u8]) -> bool {
@@ -125,7 +127,7 @@ fn is_binary(value: &[u8]) -> bool {
     }
 }
 
-fn check_code_with_scope(value: &[u8], name: &str, depth: usize) -> Result<()> {
+fn check_code_with_scope(value: &[u8], name: &[u8], depth: usize) -> Result<()> {
     let parts = value.get(4..).and_then(|rest| {
         let (code, scope) = rest.split_at_checked(length(rest)?.checked_add(4)?)?;
         is_text(code).then_some(scope)
@@ -138,12 +140,14 @@ fn check_code_with_scope(value: &[u8], name: &str, depth: usize) -> Result<()> {
 
 /// Short names and texts are mostly ASCII, which is checked faster without the general decoder's set-up.
 #[inline]
-fn utf8(bytes: &[u8]) -> Option<&str> {
-    std::str::from_utf8(bytes).ok()
+fn is_utf8(bytes: &[u8]) -> bool {
+    const FEW: usize = 16;
+    (bytes.len() <= FEW && bytes.is_ascii()) || std::str::from_utf8(bytes).is_ok()
 }
 
 #[cold]
-fn invalid(what: &str, name: &str) -> CommandError {
+fn invalid(what: &str, name: &[u8]) -> CommandError {
+    let name = String::from_utf8_lossy(name);
     let text = if name.is_empty() {
         format!("Invalid BSON: {what} is malformed")
     } else {

@@ -1,8 +1,11 @@
 //! One message: what kind it is, and the reply that answers it.
 
+use std::borrow::Cow;
+
 use bson::{RawDocument, RawDocumentBuf};
 
 use super::header::{HEADER_BYTES, Header, OP_COMPRESSED, OP_MSG, OP_QUERY, OP_REPLY, WireError};
+use super::request::Parts;
 use super::{Compressor, Request, compression, legacy, message};
 
 /// What the reply has to match.
@@ -51,18 +54,20 @@ pub(crate) fn origin(bytes: &[u8]) -> Option<Origin> {
     })
 }
 
-/// Reads one whole message.
-pub(super) fn read(bytes: &[u8]) -> Result<Frame, WireError> {
-    let header = Header::read(bytes)?.ok_or(WireError::Truncated("the header"))?;
+/// Reads one whole message. One that is given away is not copied.
+pub(crate) fn take(bytes: Cow<'_, [u8]>) -> Result<Frame, WireError> {
+    let header = Header::read(&bytes)?.ok_or(WireError::Truncated("the header"))?;
     let body = bytes
         .get(HEADER_BYTES..header.length)
         .ok_or(WireError::Truncated("the body"))?;
     let (operation, request, compressor) = if header.operation == OP_COMPRESSED {
         let inner = compression::unpack(body)?;
-        let request = read_body(inner.operation, &[], &inner.body)?;
+        let parts = read_body(inner.operation, &[], &inner.body)?;
+        let request = Request::from_parts(inner.body, 0, parts);
         (inner.operation, request, Some(inner.compressor))
     } else {
-        let request = read_body(header.operation, &bytes[..HEADER_BYTES], body)?;
+        let parts = read_body(header.operation, &bytes[..HEADER_BYTES], body)?;
+        let request = Request::from_parts(bytes.into_owned(), HEADER_BYTES, parts);
         (header.operation, request, None)
     };
     let legacy = operation == OP_QUERY;
@@ -74,7 +79,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Frame, WireError> {
     Ok(Frame { origin, request })
 }
 
-fn read_body(operation: i32, header: &[u8], body: &[u8]) -> Result<Request, WireError> {
+fn read_body(operation: i32, header: &[u8], body: &[u8]) -> Result<Parts, WireError> {
     match operation {
         OP_MSG => message::read(header, body),
         OP_QUERY => legacy::read(body),

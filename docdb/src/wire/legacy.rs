@@ -2,8 +2,9 @@
 
 use bson::RawDocument;
 
+use super::WireError;
 use super::message::document;
-use super::{Request, WireError};
+use super::request::Parts;
 
 /// Flags, cursor id, starting position and count, before a reply's document.
 pub(super) const REPLY_BYTES: usize = 20;
@@ -11,13 +12,16 @@ pub(super) const REPLY_BYTES: usize = 20;
 const AWAIT_CAPABLE: i32 = 8;
 
 /// Reads what follows the header: flags, collection, skip, count, the command and perhaps a projection.
-pub(super) fn read(body: &[u8]) -> Result<Request, WireError> {
+pub(super) fn read(body: &[u8]) -> Result<Parts, WireError> {
     let short = || WireError::Truncated("OP_QUERY");
     let name = body.get(4..).ok_or_else(short)?;
     let length = name.iter().position(|byte| *byte == 0).ok_or_else(short)?;
     let command = 4 + length + 1 + 8;
-    let range = document(body, command, body.len())?;
-    Ok(Request::from_parts(body.to_vec(), range, Vec::new(), true))
+    Ok(Parts {
+        body: document(body, command, body.len())?,
+        sequences: Vec::new(),
+        wants_reply: true,
+    })
 }
 
 pub(super) fn write_reply(document: &RawDocument, out: &mut Vec<u8>) {

@@ -5,7 +5,8 @@ use std::ops::Range;
 use bson::RawDocument;
 
 use super::header::{BODY_BYTES_MAX, DOCUMENTS_MAX};
-use super::{Request, Sequence, WireError};
+use super::request::Parts;
+use super::{Sequence, WireError};
 use crate::error::Code;
 use crate::value;
 
@@ -19,7 +20,7 @@ pub(super) const PREFIX_BYTES: usize = 5;
 
 /// Reads what follows the header. `header` is needed for the checksum; inside a compressed message
 /// there is none, and the packing has checks of its own.
-pub(super) fn read(header: &[u8], body: &[u8]) -> Result<Request, WireError> {
+pub(super) fn read(header: &[u8], body: &[u8]) -> Result<Parts, WireError> {
     let (flags, mut end) = (number(body, 0)?, body.len());
     if flags & REQUIRED & !(CHECKSUM_PRESENT | MORE_TO_COME) != 0 {
         return Err(WireError::Flags(flags));
@@ -66,12 +67,11 @@ pub(super) fn read(header: &[u8], body: &[u8]) -> Result<Request, WireError> {
         return Err(WireError::TooMany(count));
     }
     let wants_reply = flags & MORE_TO_COME == 0;
-    Ok(Request::from_parts(
-        body.to_vec(),
-        only.clone(),
+    Ok(Parts {
+        body: only.clone(),
         sequences,
         wants_reply,
-    ))
+    })
 }
 
 /// Where the sections end, if the checksum over header and body fits.

@@ -14,11 +14,19 @@ const EMPTY_DOCUMENT: &[u8] = &[5, 0, 0, 0, 0];
 /// A document sequence of `OP_MSG` (a section of kind 1): the driver's way to send many documents
 /// without packing them into an array.
 #[derive(Debug, Clone)]
-pub struct Sequence {
+pub(crate) struct Sequence {
     /// The field that the documents stand for, as `documents` of an insert.
     pub field: String,
     /// Where each document lies in the request's bytes.
     pub documents: Vec<Range<usize>>,
+}
+
+/// What a message holds, and where.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) body: Range<usize>,
+    pub(super) sequences: Vec<Sequence>,
+    pub(super) wants_reply: bool,
 }
 
 /// A command: its bytes were checked to be well-formed BSON, nested no deeper than 180 levels, when it was read.
@@ -29,7 +37,7 @@ pub struct Request {
     body: Range<usize>,
     sequences: Arc<[Sequence]>,
     /// False for `w: 0` sent with `moreToCome`: even an error gets no answer.
-    pub wants_reply: bool,
+    pub(crate) wants_reply: bool,
 }
 
 impl Request {
@@ -44,13 +52,18 @@ impl Request {
         }
     }
 
-    /// `body` and the sequences' ranges must each enclose one valid document of `bytes`.
-    pub fn from_parts(
-        bytes: Vec<u8>,
-        body: Range<usize>,
-        sequences: Vec<Sequence>,
-        wants_reply: bool,
-    ) -> Self {
+    /// The `parts` must each enclose one valid document of what follows the first `start` of the `bytes`.
+    pub(super) fn from_parts(bytes: Vec<u8>, start: usize, parts: Parts) -> Self {
+        let moved = |range: &mut Range<usize>| *range = range.start + start..range.end + start;
+        let Parts {
+            mut body,
+            mut sequences,
+            wants_reply,
+        } = parts;
+        moved(&mut body);
+        for sequence in &mut sequences {
+            sequence.documents.iter_mut().for_each(moved);
+        }
         Self {
             bytes: Arc::new(bytes),
             body,
