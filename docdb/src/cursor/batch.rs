@@ -19,6 +19,8 @@ pub(crate) struct Batch {
     writer: Writer,
     count: usize,
     most: u64,
+    /// Bytes of the document that came last.
+    last: usize,
 }
 
 impl Batch {
@@ -31,11 +33,14 @@ impl Batch {
             writer,
             count: 0,
             most,
+            last: 0,
         }
     }
 
+    /// Also where one more as large as the last would not fit: to read 16 MB only to find that there is no room for them costs
+    /// as much as to answer, and everybody behind waits for it.
     pub(crate) fn is_full(&self) -> bool {
-        self.count as u64 >= self.most
+        self.count as u64 >= self.most || self.len() + self.last > LARGEST
     }
 
     /// Bytes so far.
@@ -51,7 +56,7 @@ impl Batch {
     #[must_use]
     pub(crate) fn push(&mut self, document: &RawDocument) -> bool {
         let size = self.writer.len() + document.as_bytes().len();
-        if self.is_full() || (self.count > 0 && size > LARGEST) {
+        if self.count as u64 >= self.most || (self.count > 0 && size > LARGEST) {
             return false;
         }
         // With room for the end: without it, the last bytes would double what a document of 16 MB holds.
@@ -59,6 +64,7 @@ impl Batch {
             .reserve(document.as_bytes().len() + END_BYTES_MAX);
         self.writer.item(self.count, document);
         self.count += 1;
+        self.last = document.as_bytes().len();
         true
     }
 
@@ -93,6 +99,17 @@ mod tests {
     use bson::rawdoc;
 
     use super::*;
+
+    #[test]
+    fn a_batch_is_full_where_another_such_document_would_not_fit() {
+        let document = rawdoc! { "text": "x".repeat(LARGEST / 3) };
+        let mut batch = Batch::new("nextBatch", u64::MAX);
+        assert!(!batch.is_full());
+        assert!(batch.push(&document) && !batch.is_full());
+        assert!(batch.push(&document) && batch.is_full());
+        let small = rawdoc! { "text": "x" };
+        assert!(batch.push(&small) && !batch.is_full(), "what fits comes in");
+    }
 
     #[test]
     fn a_batch_holds_little_more_than_its_largest_document() {
