@@ -65,16 +65,21 @@ pub(crate) fn fresh_folder(name: &str) -> PathBuf {
     PathBuf::from(free.unwrap_or(first))
 }
 
-/// Makes the file, or says why it cannot be made; before anything is sent, so that it costs nothing. What is in it stays until
-/// there is something to put in its place.
+/// Says why the file cannot be written, before anything is sent, so that it costs nothing. What is in it stays until there is
+/// something to put in its place, and what is not there is not there afterwards: who looks again would find it taken.
 pub(crate) fn writable(path: &Path) -> Result<()> {
     // Who reads a pipe would take this for its end.
     if path.exists() && !path.is_file() && !path.is_dir() {
         return Ok(());
     }
+    let is_new = !path.exists();
     let opened = File::options().create(true).append(true).open(path);
     opened
-        .map(drop)
+        .and_then(|_| match is_new {
+            // Where a link leads nowhere, the link stays.
+            true => std::fs::remove_file(std::fs::canonicalize(path)?),
+            false => Ok(()),
+        })
         .with_context(|| format!("write {}", path.display()))
 }
 
@@ -199,6 +204,25 @@ pub(crate) fn terminal_columns() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whether_a_file_can_be_written_is_seen_without_a_trace() {
+        let folder = std::env::temp_dir().join(format!("plimsoll-writable-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let [new, old, link] = ["new", "old", "link"].map(|name| folder.join(name));
+        std::fs::write(&old, "kept").unwrap();
+        std::os::unix::fs::symlink(&new, &link).unwrap();
+        for path in [&new, &old, &link] {
+            writable(path).unwrap();
+            assert!(!new.exists(), "{}", path.display());
+        }
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "kept");
+        assert!(link.is_symlink());
+        for path in [folder.join("gone/file"), folder.clone()] {
+            writable(&path).unwrap_err();
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_dumb_terminal_is_plain_and_so_is_one_that_is_told_to_be() {

@@ -122,7 +122,7 @@ fn with_names(folder: &Folder, names: &str, args: &[&str]) -> Option<Output> {
     };
     let allowed = namespace(script, &["true"]);
     if !allowed.is_ok_and(|output| output.status.success()) {
-        // None here: names of several addresses are not tried.
+        eprintln!("not tried: this machine lets no process have a hosts file of its own (unshare)");
         return None;
     }
     let program = [&[env!("CARGO_BIN_EXE_plimsoll")], args].concat();
@@ -131,12 +131,16 @@ fn with_names(folder: &Folder, names: &str, args: &[&str]) -> Option<Output> {
 
 /// The same port of both families, each with a server of its own; none where this machine has no IPv6.
 fn listeners() -> Option<(TcpListener, TcpListener)> {
-    (0..20).find_map(|_| {
+    let found = (0..20).find_map(|_| {
         let v6 = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).ok()?;
         let port = v6.local_addr().unwrap().port();
         let v4 = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()?;
         Some((v4, v6))
-    })
+    });
+    if found.is_none() {
+        eprintln!("not tried: this machine has no IPv6");
+    }
+    found
 }
 
 #[test]
