@@ -7,7 +7,7 @@ use plimsoll_core::record::{HostSample, Record, Seen};
 use plimsoll_core::units::three_digits;
 
 /// Cores from which on a neighbour explains what was late.
-const WORTH_A_WORD: f64 = 0.2;
+pub(crate) const WORTH_A_WORD: f64 = 0.2;
 
 /// The busiest neighbour between two moments of a record; `None` where none was busy, or nobody looked.
 pub(crate) fn between(record: &Record, from: Nanos, to: Nanos) -> Option<String> {

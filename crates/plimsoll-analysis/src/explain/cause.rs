@@ -9,6 +9,7 @@ mod loss;
 mod processor;
 mod queue;
 mod refusal;
+mod stalls;
 mod waiting;
 
 use plimsoll_core::verdict::Cause;
@@ -39,7 +40,7 @@ pub(super) fn findings(case: &Case) -> Vec<Finding> {
         found.extend(concurrency::at_a_time(case, &entry));
     }
     found.extend(waiting::downstream(case, &entry));
-    found.extend(refusal::stalls(case, &entry));
+    found.extend(stalls::finding(case, &entry));
     found
 }
 

@@ -1,8 +1,8 @@
-//! Refusals and interruptions: rules, connection slots, and services that stand still.
+//! Refusals: rules and connection slots.
 
 use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
-use plimsoll_core::statistics::{carrying_share, median, ratio};
+use plimsoll_core::statistics::{median, ratio};
 use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{Cause, Signal};
 
@@ -10,7 +10,6 @@ use super::closing;
 use super::loss::{Model, in_service, lost_by};
 use crate::explain::case::{Case, Tier};
 use crate::explain::finding::Finding;
-use crate::explain::saturation::Sign;
 use crate::facts::level::{FAILING, Level, NO_ANSWER, WindowFacts};
 use crate::facts::tick::TierFacts;
 
@@ -297,83 +296,4 @@ fn plateau(case: &Case, there: &TierFacts, finding: &mut Finding) {
             finding.ceiling = Some(middle / base);
         }
     }
-}
-
-/// Late attempts come in bursts at rates that are otherwise carried with ease.
-pub(super) fn stalls(case: &Case, tier: &Tier) -> Option<Finding> {
-    in_bursts(case, tier).or_else(|| at_low_load(case, tier))
-}
-
-/// The search saw bursts of late attempts at loads that explain none.
-fn at_low_load(case: &Case, tier: &Tier) -> Option<Finding> {
-    let stalls = case.found.rare_stalls?;
-    let mut finding = Finding::new(Cause::Stalls, tier);
-    let text = format!(
-        "also at low load attempts are late in bursts, one about every {}: {} of the seconds carry four fifths of them",
-        Nanos::from_secs_f64(stalls.interval_seconds),
-        percent(stalls.bad_seconds_ratio)
-    );
-    finding.signal(Signal::Bursts, text);
-    Some(finding)
-}
-
-fn in_bursts(case: &Case, tier: &Tier) -> Option<Finding> {
-    if case.saturation.sign != Sign::ResponseTime {
-        return None;
-    }
-    let windows: Vec<_> = case.high().flat_map(|level| &level.windows).collect();
-    let bad: u64 = windows.iter().map(|window| window.bad).sum();
-    let counts: Vec<u64> = windows.iter().map(|window| window.bad).collect();
-    let share = carrying_share(&counts);
-    let calm: Vec<f64> = windows
-        .iter()
-        .filter(|window| window.bad == 0)
-        .map(|window| window.median.as_secs_f64())
-        .collect();
-    let usual = median(calm)?;
-    let bursts: Vec<_> = windows
-        .iter()
-        .filter(|w| w.bad * 50 >= w.attempts && w.bad > 0)
-        .collect();
-    let longest = median(bursts.iter().map(|w| w.longest.as_secs_f64()).collect())?;
-    let bursty = share <= 0.5 && bursts.len() >= 2 && longest >= 10.0 * usual;
-    if bad < 20 || !bursty || queues_at_a_thread(case) {
-        return None;
-    }
-    let mut finding = Finding::new(Cause::Stalls, tier);
-    finding.signal(
-        Signal::Bursts,
-        format!(
-            "four fifths of the late attempts fall into {} of the seconds; the longest there takes \
-             {}, the median elsewhere {}",
-            percent(share),
-            Nanos::from_secs_f64(longest),
-            Nanos::from_secs_f64(usual)
-        ),
-    );
-    let spikes = bursts
-        .iter()
-        .filter(|w| w.in_flight_max >= 4.0 * w.in_flight_mean + 4.0);
-    let kept_up = case
-        .high()
-        .all(|level| level.served >= 0.93 * level.offered);
-    if spikes.count() * 2 >= bursts.len() && kept_up {
-        let text = "throughput follows the arrivals; in-flight leaps and falls back".to_owned();
-        finding.signal(Signal::Bursts, text);
-    }
-    if tier.high.ticks > 0 && tier.high.has_idle_processor() {
-        finding.signal(Signal::Idle, idle_line(&tier.high));
-    }
-    Some(finding)
-}
-
-/// A thread of some tier ran or waited for a processor most of the time: requests queue there in bursts without any stall. Two
-/// thirds: at that the wait of a single server is as long as its service, and half a second more of a neighbour fills it.
-fn queues_at_a_thread(case: &Case) -> bool {
-    const BUSY: f64 = 0.66;
-    let mut threads = case
-        .tiers
-        .iter()
-        .filter_map(|tier| tier.high.thread.as_ref());
-    threads.any(|thread| thread.demand() >= BUSY)
 }

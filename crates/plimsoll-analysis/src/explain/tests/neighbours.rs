@@ -1,9 +1,10 @@
 //! Processors that neighbours take.
 
-use plimsoll_core::record::{NeighbourSample, Seen};
+use plimsoll_core::Nanos;
+use plimsoll_core::record::{HostSample, NeighbourSample, Record, Seen};
 use plimsoll_core::verdict::{Cause, Confidence};
 
-use super::build::ThreadLoad;
+use super::build::{Service, ThreadLoad, search};
 use super::{is, service, sick};
 
 #[test]
@@ -30,4 +31,82 @@ fn a_thread_that_neighbours_keep_from_its_core_is_suspected_and_they_are_named()
         vec![each("one"), each("two")]
     };
     is(&sick(&service(crowded)), Cause::Cpu, Confidence::Suspected);
+}
+
+/// A service whose attempts are late in one second of four, and what the host says in those and in the others.
+fn in_bursts(of_host: impl Fn(&mut HostSample, bool)) -> Record {
+    let service = Service {
+        capacity: 5000.0,
+        base: Nanos::from_millis(1),
+        threads: |_| vec![ThreadLoad::new("main", 0.1, 0.0)],
+        stalls: true,
+        ..Service::default()
+    };
+    let mut record = search(&service, &[0.02, 0.05, 0.1, 0.2], true);
+    let windows = record.windows.iter();
+    let late =
+        windows.filter(|window| window.in_flight_max as f64 > 1.0 + window.in_flight_mean.ceil());
+    let late: Vec<Nanos> = late.map(|window| window.start_ns).collect();
+    for observation in &mut record.observations {
+        if let Seen::Host(host) = &mut observation.seen {
+            let start = observation.at_ns - observation.length_ns - Nanos::from_millis(130);
+            of_host(host, late.contains(&start));
+        }
+    }
+    record
+}
+
+fn beside(host: &mut HostSample, cores: f64) {
+    host.neighbours.push(NeighbourSample {
+        pid: 77,
+        name: "loop".to_owned(),
+        cores,
+    });
+}
+
+#[test]
+fn bursts_in_the_seconds_of_a_neighbour_are_not_surely_pauses_of_the_service() {
+    let alone = |host: &mut HostSample, _: bool| host.core_busy_ratio = vec![0.1, 0.1];
+    is(&in_bursts(alone), Cause::Stalls, Confidence::Supported);
+    let now_and_then = |host: &mut HostSample, is_late: bool| {
+        if is_late {
+            beside(host, 1.0);
+            host.core_busy_ratio = vec![1.0, 0.95];
+        }
+    };
+    let explanation = is(
+        &in_bursts(now_and_then),
+        Cause::Stalls,
+        Confidence::Suspected,
+    );
+    let told = "in those seconds the host was not the service's alone: loop (pid 77) ran on 1.00 of 2 cores; between them others took 0 cores";
+    let evidence = &explanation.limit.evidence;
+    assert!(evidence.iter().any(|e| e.text == told), "{evidence:?}");
+    // Other guests of the hypervisor have no name.
+    let stolen = |host: &mut HostSample, is_late: bool| {
+        host.steal_ratio = if is_late { 0.5 } else { 0.0 };
+    };
+    is(&in_bursts(stolen), Cause::Stalls, Confidence::Suspected);
+}
+
+#[test]
+fn a_neighbour_that_is_always_there_or_takes_nothing_from_the_service_explains_no_burst() {
+    let always = |host: &mut HostSample, _: bool| {
+        beside(host, 1.0);
+        host.core_busy_ratio = vec![1.0, 0.95];
+    };
+    is(&in_bursts(always), Cause::Stalls, Confidence::Supported);
+    let on_a_free_core = |host: &mut HostSample, is_late: bool| {
+        host.cores = 8;
+        host.core_busy_ratio = vec![0.1; 8];
+        if is_late {
+            beside(host, 1.0);
+            host.core_busy_ratio[0] = 1.0;
+        }
+    };
+    is(
+        &in_bursts(on_a_free_core),
+        Cause::Stalls,
+        Confidence::Supported,
+    );
 }
