@@ -231,7 +231,7 @@ impl<'a, S: Side> Exchange<'a, S> {
     fn step(&mut self, cx: &mut Context<'_>) -> Step {
         let mut moved = false;
         if self.side.is_body_over() {
-            if self.facts.status != 101 && self.side.poll_gone(cx).is_ready() {
+            if self.side.poll_gone(cx).is_ready() {
                 return Err(Trouble::ClientLeft);
             }
         } else {

@@ -100,14 +100,19 @@ impl<'a> Http1<'a> {
 
     /// Sends a client that has closed its half something: if nobody is there any more, its host says so.
     fn ask(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.has_ended = true;
-        // Without a descriptor for it, it shows with the answer.
-        self.watch = EndWatch::of_reset(&self.client.wire).ok();
+        self.end();
         self.relay.bytes.extend_from_slice(CONTINUE);
         match self.give(cx) {
             Ok(_) => self.poll_reset(cx),
             Err(_) => Poll::Ready(()),
         }
+    }
+
+    /// The client has closed its half: from now on only a reset says that it has gone.
+    fn end(&mut self) {
+        self.has_ended = true;
+        // Without a descriptor for it, it shows with what it is sent.
+        self.watch = EndWatch::of_reset(&self.client.wire).ok();
     }
 
     fn poll_reset(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -169,7 +174,7 @@ impl<'a> Http1<'a> {
             match self.feed_from_wire(cx, upload)? {
                 None => break,
                 Some(true) => {}
-                Some(false) if self.relay.is_tunnel => self.has_ended = true,
+                Some(false) if self.relay.is_tunnel => self.end(),
                 Some(false) => return Err(Trouble::ClientLeft),
             }
             moved = true;
@@ -226,7 +231,8 @@ impl Side for Http1<'_> {
 
     fn is_body_over(&self) -> bool {
         if self.relay.is_tunnel {
-            self.has_ended
+            // What was sent ahead of it is of it.
+            self.has_ended && self.client.inbox.is_empty()
         } else {
             self.body.is_over()
         }

@@ -15,6 +15,7 @@ use plimsoll_net::tls::Offer;
 use rustix::net::sockopt::set_socket_linger;
 
 use crate::sockets::{self, Folder, certificate};
+use crate::streams::{SWITCHED, UPGRADE, echo};
 use crate::support::{OK, Upstream, config, connect, eventually, guard, metric, start};
 
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -163,4 +164,52 @@ fn who_closes_both_takes_the_request_along() {
         upstream.closed.load(Ordering::SeqCst) == 4
     });
     assert!(metric(&listening, "ended_total{outcome=\"left\"") > 3.5);
+}
+
+/// Between its request and the 101 there is time enough to say that nothing more comes.
+#[test]
+fn what_was_sent_ahead_of_a_tunnel_goes_into_it() {
+    let upstream = echo();
+    let listening = guard(upstream.address, Rule::Fixed(1));
+    for ahead in [1, 50_000] {
+        let ahead = "x".repeat(ahead);
+        let mut client = connect(listening.proxy);
+        client
+            .write_all(format!("{UPGRADE}{ahead}").as_bytes())
+            .unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(rest(&mut client), format!("{ASKED}{SWITCHED}hello {ahead}"));
+        eventually("its end", || metric(&listening, "outside") < 0.5);
+    }
+}
+
+/// The service has nothing to say, and does not end when it hears that nothing more comes; before the 101, or behind it.
+#[test]
+fn in_a_tunnel_too_who_goes_later_is_missed() {
+    let upstream = Upstream::start(Arc::new(|stream, read| {
+        thread::sleep(Duration::from_millis(100));
+        if read.ends_with(b"\r\n\r\n") && stream.write_all(SWITCHED.as_bytes()).is_ok() {
+            thread::sleep(Duration::from_secs(3600));
+        }
+        false
+    }));
+    let listening = guard(upstream.address, Rule::Fixed(1));
+    let outside = |count: f64| (metric(&listening, "outside") - count).abs() < 0.5;
+    let mut before = connect(listening.proxy);
+    before.write_all(UPGRADE.as_bytes()).unwrap();
+    before.shutdown(Shutdown::Write).unwrap();
+    let mut told = vec![0; ASKED.len() + SWITCHED.len()];
+    before.read_exact(&mut told).unwrap();
+    assert_eq!(told, format!("{ASKED}{SWITCHED}").as_bytes());
+    let mut behind = connect(listening.proxy);
+    behind.write_all(UPGRADE.as_bytes()).unwrap();
+    behind.read_exact(&mut told[..SWITCHED.len()]).unwrap();
+    behind.shutdown(Shutdown::Write).unwrap();
+    thread::sleep(Duration::from_millis(100));
+    assert!(outside(2.0));
+    for (client, left) in [(before, 1.0), (behind, 0.0)] {
+        set_socket_linger(&client, Some(Duration::ZERO)).unwrap();
+        drop(client);
+        eventually("its end", || outside(left));
+    }
 }

@@ -15,8 +15,8 @@ use crate::support::{
 };
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-const UPGRADE: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n";
-const SWITCHED: &str =
+pub(crate) const UPGRADE: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n";
+pub(crate) const SWITCHED: &str =
     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 
 /// Reads until these bytes have come.
@@ -206,7 +206,7 @@ fn polls_of_a_route_that_waits_need_no_permit_and_have_a_bound_of_their_own() {
     assert!((metric(&listening, "ended_total") - 10.0).abs() < 0.5);
 }
 
-fn echo() -> Upstream {
+pub(crate) fn echo() -> Upstream {
     Upstream::start(Arc::new(|stream, read| {
         if !read.ends_with(b"\r\n\r\n") {
             return false;
