@@ -99,7 +99,7 @@ impl Server {
             self.counts.no_route.add();
             return Err(refusal::NO_ROUTE);
         };
-        let Some(member) = group.choose(not) else {
+        let Some(member) = group.choose(asked.waits, not) else {
             return Err(refusal::UNREACHABLE);
         };
         let (permit, outside) = if asked.waits {

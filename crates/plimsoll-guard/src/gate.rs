@@ -35,6 +35,8 @@ pub(crate) struct Gate {
     is_shadow: Cell<bool>,
     inner: RefCell<Inner>,
     health: RefCell<Health>,
+    /// Requests that need no permit, and are there.
+    beside: Cell<usize>,
     /// How full the upstream says that it is, 0 to 1, and when it said so.
     reported: Cell<Option<(Nanos, f64)>>,
 }
@@ -102,6 +104,7 @@ impl Gate {
                 spared: [0; REASONS],
             }),
             health: RefCell::new(Health::new(slow_start)),
+            beside: Cell::new(0),
             reported: Cell::new(None),
         })
     }
@@ -134,8 +137,9 @@ impl Gate {
         (self.now() - at < REPORTED).then_some(load)
     }
 
-    /// As the choice between upstreams sees it, with one more request.
-    pub(crate) fn candidate(&self) -> Candidate {
+    /// As the choice between upstreams sees it, with one more request. Those that need no permit count only for their like, so that
+    /// these are spread: they are no work, and where they are many would keep all of the others away.
+    pub(crate) fn candidate(&self, waits: bool) -> Candidate {
         let inner = self.inner.borrow();
         let admission = &inner.admission;
         let ghosts = inner.waiters.len().saturating_sub(admission.waiting());
@@ -143,8 +147,9 @@ impl Gate {
         let limit = f64::from(admission.limit());
         // Others may use it, too: it is as full as it says at least.
         let busy = (busy as f64).max(self.reported().unwrap_or(0.0) * limit + 1.0);
+        let beside = if waits { self.beside.get() } else { 0 };
         self.with_health(|health, now| Candidate {
-            busy,
+            busy: busy + beside as f64,
             room: limit * health.weight(now),
             out: health.out(now),
         })
@@ -211,6 +216,7 @@ impl Gate {
 
     /// For a request that needs none: what it comes to says how the upstream is, and nothing about the limit.
     pub(crate) fn beside(self: &Rc<Self>) -> Permit {
+        self.beside.set(self.beside.get() + 1);
         Permit {
             gate: Rc::clone(self),
             ticket: None,
@@ -423,11 +429,15 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket
-            && self.is_held.replace(false)
-            && !self.leaves_trial(ticket)
-        {
+        let Some(ticket) = self.ticket else {
+            let beside = &self.gate.beside;
+            return beside.set(beside.get().saturating_sub(1));
+        };
+        if self.is_held.replace(false) && !self.leaves_trial(ticket) {
             self.gate.left(ticket);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

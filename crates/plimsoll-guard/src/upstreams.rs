@@ -198,8 +198,8 @@ impl Upstreams {
         }
     }
 
-    /// The one for the next request, another than `not` if there is another.
-    pub(crate) fn choose(&self, not: Option<&Rc<Member>>) -> Option<Rc<Member>> {
+    /// The one for the next request, another than `not` if there is another. One that `waits` needs no permit.
+    pub(crate) fn choose(&self, waits: bool, not: Option<&Rc<Member>>) -> Option<Rc<Member>> {
         if let Some(only) = self.only() {
             return Some(only);
         }
@@ -208,7 +208,8 @@ impl Upstreams {
             .iter()
             .filter(|member| not.is_none_or(|not| !Rc::ptr_eq(member, not)))
             .collect();
-        let candidates: Vec<_> = others.iter().map(|one| one.gate.candidate()).collect();
+        let candidate = |one: &&Rc<Member>| one.gate.candidate(waits);
+        let candidates: Vec<_> = others.iter().map(candidate).collect();
         let chosen = choose(
             &candidates,
             self.config.balance,

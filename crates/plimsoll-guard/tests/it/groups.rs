@@ -193,19 +193,22 @@ fn below(path: &str) -> Match {
     }
 }
 
+fn route(path: &str, group: usize) -> Route {
+    Route {
+        matches: below(path),
+        group,
+        class: None,
+        timeouts: None,
+        waits: false,
+    }
+}
+
 fn two_groups(app: &Upstream, reports: &Upstream) -> Config {
     let mut told = config(&[app.address], Rule::HalfLoad);
     told.groups.push(Group {
         name: "reports".to_owned(),
         ..Group::simple(vec![Origin::from(reports.address)])
     });
-    let route = |path: &str, group| Route {
-        matches: below(path),
-        group,
-        class: None,
-        timeouts: None,
-        waits: false,
-    };
     let mut written = route("/app/written", 1);
     written.matches.methods = vec!["POST".to_owned(), "PUT".to_owned()];
     told.routes = vec![route("/reports", 1), written, route("/app", 0)];
@@ -396,4 +399,31 @@ fn it_is_not_ready_while_its_check_fails() {
     eventually("the check", || {
         page(&guard, "/ready").starts_with("HTTP/1.1 503 ")
     });
+}
+
+/// One of two is busy with a single request: that is no reason to send it no poll at all.
+#[test]
+fn polls_of_a_route_that_waits_are_spread() {
+    let stuck = || Upstream::start(Arc::new(|_, _| false));
+    let ups = [stuck(), stuck()];
+    let mut told = config(&ups.each_ref().map(|up| up.address), Rule::Fixed(4));
+    told.routes = vec![Route {
+        waits: true,
+        ..route("/poll", 0)
+    }];
+    let guard = start(told);
+    let ask = |path: &str| {
+        let mut client = connect(guard.proxy);
+        client.write_all(get(path).as_bytes()).unwrap();
+        client
+    };
+    let _busy = ask("/");
+    eventually("a permit", || metric(&guard, "in_flight") > 0.5);
+    let _polls: Vec<_> = (0..21).map(|_| ask("/poll")).collect();
+    let polls = || {
+        ups.each_ref()
+            .map(|up| up.requests().matches("GET /poll ").count())
+    };
+    eventually("all polls", || polls().iter().sum::<usize>() == 21);
+    assert!(polls().iter().all(|count| *count >= 10), "{:?}", polls());
 }

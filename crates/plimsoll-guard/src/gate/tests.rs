@@ -1,0 +1,34 @@
+use plimsoll_base::random::Rng;
+use plimsoll_control::balance::{Balance, choose};
+
+use super::*;
+
+#[test]
+fn polls_are_spread_over_all_and_keep_nobody_else_away() {
+    let clock = Clock::start();
+    let gate = |limit| Gate::new(clock, Rule::Fixed(limit), None, Nanos::from_secs(10));
+    let gates = [gate(4), gate(5)];
+    let mut rng = Rng::new(1, 1);
+    let mut polls: [Vec<Permit>; 2] = Default::default();
+    for _ in 0..900 {
+        let candidates = gates.each_ref().map(|gate| gate.candidate(true));
+        let place = choose(&candidates, Balance::Least, 0.5, &mut rng).unwrap();
+        polls[place].push(gates[place].beside());
+    }
+    let counts = polls.each_ref().map(Vec::len);
+    // As the limits are to each other.
+    assert!((398..=402).contains(&counts[0]), "{counts:?}");
+    let busy = |waits| {
+        gates
+            .each_ref()
+            .map(|gate| gate.candidate(waits).busy as usize)
+    };
+    assert_eq!(busy(true), counts.map(|count| count + 1));
+    assert_eq!(busy(false), [1, 1]);
+    // Whatever became of them, they are there until they are dropped.
+    polls[1].iter().for_each(|poll| poll.end(Ended::Served));
+    polls[0].clear();
+    assert_eq!(busy(true), [1, counts[1] + 1]);
+    polls[1].clear();
+    assert_eq!(busy(true), [1, 1]);
+}
