@@ -33,7 +33,7 @@ pub(crate) struct Seat {
     /// In which way its upstream was reached.
     pub(crate) way: Cell<u64>,
     /// Counted beside the limit from the beginning.
-    _outside: Option<Outside>,
+    outside: Option<Outside>,
 }
 
 impl Server {
@@ -54,22 +54,25 @@ impl Server {
         asked: &Asked,
         until: Option<Nanos>,
     ) -> Result<Seat, Answer> {
-        self.enter_but(asked, until, None, asked.attempts).await
+        self.enter_but(asked, until, None, None, asked.attempts)
+            .await
     }
 
     /// After a failure that cannot have changed anything: a place at another upstream, or the same if there is no other;
-    /// none where that was tried often enough, or where too much is sent again already.
+    /// none where that was tried often enough, or where too much is sent again already. What counts beside the limit goes on doing
+    /// so: it needs no second place there.
     pub(crate) async fn again(
         self: &Rc<Self>,
         asked: &Asked,
         until: Option<Nanos>,
-        failed: &Seat,
+        failed: &mut Seat,
     ) -> Option<Seat> {
         if failed.attempts_left == 0 || !self.retries.borrow_mut().spend() {
             return None;
         }
         let left = failed.attempts_left - 1;
-        let again = self.enter_but(asked, until, Some(&failed.member), left);
+        let held = failed.outside.take();
+        let again = self.enter_but(asked, until, Some(&failed.member), held, left);
         let mut seat = again.await.ok()?;
         seat.whole_by = failed.whole_by;
         seat.member.sent_again.add();
@@ -93,6 +96,7 @@ impl Server {
         asked: &Asked,
         until: Option<Nanos>,
         not: Option<&Rc<Member>>,
+        held: Option<Outside>,
         attempts_left: u32,
     ) -> Result<Seat, Answer> {
         let Some(group) = &asked.group else {
@@ -103,7 +107,8 @@ impl Server {
             return Err(refusal::UNREACHABLE);
         };
         let (permit, outside) = if asked.waits {
-            let outside = Outside::enter(self).ok_or(refusal::STREAMS)?;
+            let outside = held.or_else(|| Outside::enter(self));
+            let outside = outside.ok_or(refusal::STREAMS)?;
             (member.gate.beside(), Some(outside))
         } else {
             (self.permit(asked, until, &member).await?, None)
@@ -116,7 +121,7 @@ impl Server {
             attempts_left,
             is_fresh: not.is_some(),
             way: Cell::new(0),
-            _outside: outside,
+            outside,
             member,
         })
     }

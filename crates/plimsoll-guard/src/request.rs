@@ -165,7 +165,7 @@ async fn admitted<S: Side>(
         end(&seat, failure.as_ref());
         if is_harmless {
             let again = tokio::select! {
-                again = server.again(&incoming.asked, until, &seat) => again,
+                again = server.again(&incoming.asked, until, &mut seat) => again,
                 () = gone(side) => return of(&seat, server, Told::cut("left")),
             };
             if let Some(again) = again {

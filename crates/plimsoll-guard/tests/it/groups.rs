@@ -427,3 +427,25 @@ fn polls_of_a_route_that_waits_are_spread() {
     eventually("all polls", || polls().iter().sum::<usize>() == 21);
     assert!(polls().iter().all(|count| *count >= 10), "{:?}", polls());
 }
+
+/// There is room for one of them in all, which is its own.
+#[test]
+fn a_poll_is_sent_to_another_upstream_without_room_for_a_second() {
+    let up = Upstream::answering(OK);
+    let mut told = config(&[up.address, nowhere()], Rule::Fixed(4));
+    told.connections_max = 2;
+    told.routes = vec![Route {
+        waits: true,
+        ..route("/poll", 0)
+    }];
+    let guard = start(told);
+    let mut client = connect(guard.proxy);
+    for _ in 0..20 {
+        let request = b"GET /poll HTTP/1.1\r\nHost: a\r\n\r\n";
+        client.write_all(request).unwrap();
+        let text = answer(&mut client);
+        assert!(text.ends_with("ok\n"), "{text}");
+    }
+    assert!(metric(&guard, "sent_again_total") > 0.5);
+    eventually("its end", || metric(&guard, "outside") < 0.5);
+}
