@@ -107,9 +107,12 @@ impl Server {
             return Err(refusal::UNREACHABLE);
         };
         let (permit, outside) = if asked.waits {
-            let outside = held.or_else(|| Outside::enter(self));
-            let outside = outside.ok_or(refusal::STREAMS)?;
-            (member.gate.beside(), Some(outside))
+            let Some(outside) = held.or_else(|| Outside::enter_or_pass(self)) else {
+                member.gate.refuses_beside();
+                return Err(refusal::STREAMS);
+            };
+            let permit = member.gate.beside(outside.is_spared());
+            (permit, Some(outside))
         } else {
             (self.permit(asked, until, &member).await?, None)
         };

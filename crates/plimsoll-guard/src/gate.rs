@@ -14,8 +14,11 @@ use plimsoll_control::balance::{Candidate, Health, Reply};
 use plimsoll_core::Nanos;
 use tokio::sync::oneshot;
 
-/// As many as there are reasons to refuse.
-pub(crate) const REASONS: usize = Refusal::ALL.len();
+use crate::refusal;
+
+/// As many as there are reasons to refuse: those of admission, and last that too many go on beside the limit.
+pub(crate) const REASONS: usize = Refusal::ALL.len() + 1;
+const STREAMS: usize = REASONS - 1;
 /// While somebody waits or is in flight, time is passed on so often; else less often.
 const TICK: Duration = Duration::from_millis(5);
 const IDLE_TICK: Duration = Duration::from_millis(100);
@@ -214,15 +217,25 @@ impl Gate {
         self.permit(ticket, Some(standing))
     }
 
-    /// For a request that needs none: what it comes to says how the upstream is, and nothing about the limit.
-    pub(crate) fn beside(self: &Rc<Self>) -> Permit {
+    /// For a request that needs none: what it comes to says how the upstream is, and nothing about the limit. `is_spared` where
+    /// only a trial lets it through.
+    pub(crate) fn beside(self: &Rc<Self>, is_spared: bool) -> Permit {
+        if is_spared {
+            self.inner.borrow_mut().spared[STREAMS] += 1;
+        }
         self.beside.set(self.beside.get() + 1);
         Permit {
             gate: Rc::clone(self),
             ticket: None,
             is_held: Cell::new(true),
             trial: None,
+            is_spared,
         }
+    }
+
+    /// There is no room beside the limit.
+    pub(crate) fn refuses_beside(&self) {
+        self.inner.borrow_mut().refused[STREAMS] += 1;
     }
 
     fn permit(self: &Rc<Self>, ticket: Ticket, trial: Option<Rc<Cell<Standing>>>) -> Permit {
@@ -231,6 +244,7 @@ impl Gate {
             ticket: Some(ticket),
             is_held: Cell::new(true),
             trial,
+            is_spared: false,
         }
     }
 
@@ -362,6 +376,8 @@ pub(crate) struct Permit {
     is_held: Cell<bool>,
     /// Of a trial: it was let through at once, whatever would have become of it.
     trial: Option<Rc<Cell<Standing>>>,
+    /// The same, beside the limit.
+    is_spared: bool,
 }
 
 impl Permit {
@@ -394,7 +410,7 @@ impl Permit {
                 .with_health(|health, now| health.replied(now, reply));
         }
         let Some(ticket) = self.ticket else {
-            return;
+            return self.passes_beside();
         };
         if !self.leaves_trial(ticket) {
             self.gate.ended(ticket, ended);
@@ -418,10 +434,19 @@ impl Permit {
         true
     }
 
+    fn passes_beside(&self) {
+        if self.is_spared {
+            self.gate.inner.borrow_mut().passed += 1;
+        }
+    }
+
     /// Why it would have been refused, if it was let through only for a trial.
-    pub(crate) fn would_refuse(&self) -> Option<Refusal> {
+    pub(crate) fn would_refuse(&self) -> Option<&'static str> {
+        if self.is_spared {
+            return Some(refusal::STREAMS.reason);
+        }
         match self.trial.as_ref()?.get() {
-            Standing::Refused(refusal) => Some(refusal),
+            Standing::Refused(refusal) => Some(refusal::word(refusal)),
             Standing::Waiting | Standing::Admitted => None,
         }
     }
@@ -429,11 +454,15 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
+        let is_held = self.is_held.replace(false);
         let Some(ticket) = self.ticket else {
+            if is_held {
+                self.passes_beside();
+            }
             let beside = &self.gate.beside;
             return beside.set(beside.get().saturating_sub(1));
         };
-        if self.is_held.replace(false) && !self.leaves_trial(ticket) {
+        if is_held && !self.leaves_trial(ticket) {
             self.gate.left(ticket);
         }
     }

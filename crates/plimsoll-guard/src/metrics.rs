@@ -108,7 +108,8 @@ fn count(count: &Count) -> f64 {
 }
 
 fn by_reason(counts: [u64; REASONS]) -> Values {
-    let reasons = Refusal::ALL.map(refusal::word).into_iter();
+    let of_admission = Refusal::ALL.map(refusal::word).into_iter();
+    let reasons = of_admission.chain([refusal::STREAMS.reason]);
     reasons.zip(counts.map(|count| count as f64)).collect()
 }
 
@@ -347,7 +348,7 @@ pub(crate) const METRICS: &[Metric] = &[
         GAUGE,
         None,
         "Streams, tunnels, stalled uploads and requests of routes with `waits`, which hold no permit",
-        |server| one(server.outside.get() as f64),
+        |server| one((server.outside.get() + server.outside_spared.get()) as f64),
     ),
     of_guard(
         "protocol_troubles_total",

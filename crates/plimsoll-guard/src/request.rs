@@ -47,7 +47,8 @@ pub(crate) async fn serve<S: Side>(
         };
     }
     if incoming.is_upgrade && !outside::has_room(server) {
-        return own(side, &refusal::STREAMS, "refused").await;
+        // As a tunnel it could not leave the limit: what never enters it is refused then, or let through by a trial.
+        incoming.asked.waits = true;
     }
     let taken_in = server.now();
     let entered = tokio::select! {
@@ -185,7 +186,7 @@ async fn admitted<S: Side>(
 fn of(seat: &Seat, server: &Server, mut told: Told) -> Told {
     if server.log().is_some() {
         told.member = Some(seat.member.name.clone());
-        told.would_refuse = seat.permit.would_refuse().map(refusal::word);
+        told.would_refuse = seat.permit.would_refuse();
     }
     told
 }

@@ -27,6 +27,8 @@ pub(crate) struct Server {
     pub(crate) open: Cell<usize>,
     /// Exchanges without a permit.
     pub(crate) outside: Cell<usize>,
+    /// More of them, beyond their bound: a trial let them in.
+    pub(crate) outside_spared: Cell<usize>,
     log: RefCell<Option<Rc<AccessLog>>>,
 }
 
@@ -42,6 +44,7 @@ impl Server {
             stop: watch::Sender::new(false),
             open: Cell::new(0),
             outside: Cell::new(0),
+            outside_spared: Cell::new(0),
             log: RefCell::new(None),
             policy: RefCell::new(Rc::new(policy)),
         })

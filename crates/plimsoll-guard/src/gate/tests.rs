@@ -13,7 +13,7 @@ fn polls_are_spread_over_all_and_keep_nobody_else_away() {
     for _ in 0..900 {
         let candidates = gates.each_ref().map(|gate| gate.candidate(true));
         let place = choose(&candidates, Balance::Least, 0.5, &mut rng).unwrap();
-        polls[place].push(gates[place].beside());
+        polls[place].push(gates[place].beside(false));
     }
     let counts = polls.each_ref().map(Vec::len);
     // As the limits are to each other.

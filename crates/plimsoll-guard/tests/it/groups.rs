@@ -11,6 +11,7 @@ use plimsoll_control::balance::Balance;
 use plimsoll_guard::{Check, ClassRule, Config, Group, Match, Origin, Retries, Route, TenantKey};
 use serde_json::Value;
 
+use crate::streams::{SWITCHED, UPGRADE};
 use crate::support::{
     Guard, OK, Upstream, answer, config, connect, eventually, metric, page, sent, start,
 };
@@ -339,6 +340,61 @@ fn a_trial_refuses_nobody_and_counts_who_would_have_been() {
     assert!(metric(&guard, "refused_total") < 0.5);
     assert_eq!(explained(&guard)["shadow"], true);
     eventually("all permits", || metric(&guard, "in_flight") < 0.5);
+}
+
+/// Of those that go on without a permit too: three where half of the connections are, and three more.
+#[test]
+fn a_trial_refuses_no_poll_and_no_upgrade_either() {
+    let is_time = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&is_time);
+    let upstream = Upstream::start(Arc::new(move |stream, read| {
+        if !read.ends_with(b"\r\n\r\n") {
+            return false;
+        }
+        if read.starts_with(b"GET /chat ") {
+            return stream.write_all(SWITCHED.as_bytes()).is_ok();
+        }
+        while !ends.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        stream.write_all(OK.as_bytes()).is_ok()
+    }));
+    let mut told = config(&[upstream.address], Rule::Fixed(1));
+    told.shadow = true;
+    told.connections_max = 6;
+    told.routes = vec![Route {
+        waits: true,
+        ..route("/poll", 0)
+    }];
+    let guard = start(told);
+    let ask = |request: &str| {
+        let mut client = connect(guard.proxy);
+        client.write_all(request.as_bytes()).unwrap();
+        client
+    };
+    let is = |name: &str, count: f64| (metric(&guard, name) - count).abs() < 0.5;
+    let mut polls = Vec::new();
+    for count in 1..=5 {
+        polls.push(ask(&get("/poll")));
+        eventually("a poll", || is("outside", f64::from(count)));
+    }
+    let mut tunnel = ask(UPGRADE);
+    assert_eq!(answer(&mut tunnel), SWITCHED);
+    assert!(is("outside", 6.0) && is("in_flight", 0.0));
+    assert!(is("shadow_refused_total{reason=\"streams\"}", 3.0));
+    // Who would have been refused takes nobody's room.
+    drop(polls.remove(0));
+    eventually("room for one", || is("connections", 5.0));
+    polls.push(ask(&get("/poll")));
+    eventually("one more", || is("outside", 6.0));
+    is_time.store(true, Ordering::SeqCst);
+    for poll in &mut polls {
+        assert!(answer(poll).ends_with("ok\n"));
+    }
+    drop((polls, tunnel));
+    eventually("their end", || is("outside", 0.0));
+    assert!(is("shadow_refused_total", 3.0) && is("shadow_passed_total", 3.0));
+    assert!(is("refused_total", 0.0) && is("arrived_total", 0.0));
 }
 
 #[test]

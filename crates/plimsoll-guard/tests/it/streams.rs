@@ -192,6 +192,11 @@ fn polls_of_a_route_that_waits_need_no_permit_and_have_a_bound_of_their_own() {
         refused.starts_with("HTTP/1.1 503 ") && refused.contains("X-Plimsoll: streams"),
         "{refused}"
     );
+    let mut upgrade = connect(listening.proxy);
+    upgrade.write_all(UPGRADE.as_bytes()).unwrap();
+    let refused = answer(&mut upgrade);
+    assert!(refused.contains("X-Plimsoll: streams"), "{refused}");
+    assert!((metric(&listening, "refused_total{reason=\"streams\"}") - 2.0).abs() < 0.5);
     // Who leaves makes room; and nothing of all this is the limit's.
     drop(polls.pop());
     eventually("room for one", || outside() == MOST - 1);
