@@ -74,6 +74,8 @@ pub(crate) struct Cursor {
     pub(crate) producer: Box<dyn Producer>,
     /// Never times out.
     pub keep: bool,
+    /// Bytes of its last batch: about those of the next one.
+    pub(crate) last_batch: usize,
     /// What `maxTimeMS` leaves for all of its batches together; time in which nobody asks does not count.
     time: Option<Nanos>,
     used: Nanos,
@@ -117,6 +119,7 @@ impl Cursor {
             session: context.session,
             producer,
             keep: false,
+            last_batch: 0,
             time: None,
             used: Nanos(0),
             weight: WEIGHT,
