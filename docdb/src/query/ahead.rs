@@ -24,7 +24,7 @@ pub(crate) struct Ahead {
     open: Vec<(Range<usize>, usize)>,
     current: Option<Current>,
     found: BTreeMap<usize, Result<Set>>,
-    /// Bytes of the lists that were read, in the command.
+    /// Bytes in the command of the values in the lists that were read.
     listed: usize,
     /// Bytes of memory that these take.
     held: usize,
@@ -67,9 +67,15 @@ impl Ahead {
             return false;
         }
         if let Some(Current { place, reading, .. }) = self.current.take() {
-            self.listed += place.len();
-            self.held += reading.held();
-            let outcome = read.map(|_| reading.finish());
+            // One with an error is not read again: the filter ends there.
+            self.listed += match &read {
+                Ok(_) => reading.listed(),
+                Err(_) => place.len(),
+            };
+            let outcome = read.map(|_| {
+                self.held += reading.held();
+                reading.finish()
+            });
             self.found.insert(place.start, outcome);
         }
         false
@@ -116,7 +122,7 @@ impl Ahead {
         false
     }
 
-    /// Bytes of the lists in the command.
+    /// Bytes in the command of the values in the lists.
     pub(crate) fn listed(&self) -> usize {
         self.listed
     }

@@ -77,7 +77,7 @@ pub(super) enum Clause {
 #[derive(Debug, Clone)]
 pub(super) struct Set {
     pub(super) values: Values,
-    pub(super) patterns: Vec<Pattern>,
+    pub(super) patterns: Arc<Vec<Pattern>>,
     pub(super) has_null: bool,
 }
 
@@ -228,7 +228,7 @@ impl Condition {
     fn gather<'a>(&'a self, found: &mut Vec<&'a Pattern>) {
         match self {
             Self::Matches(pattern) => found.push(pattern),
-            Self::In(set) => found.extend(&set.patterns),
+            Self::In(set) => found.extend(set.patterns.iter()),
             Self::HasDocument(inner) => inner.gather(found),
             Self::HasElement(clauses) => clauses.iter().for_each(|clause| clause.gather(found)),
             _ => {}

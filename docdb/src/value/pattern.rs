@@ -107,6 +107,17 @@ impl Pattern {
         })
     }
 
+    /// Bytes of memory.
+    pub(crate) fn held(&self) -> usize {
+        let engine = match &self.engine {
+            Engine::Prefix(prefix) => prefix.len(),
+            Engine::Compiled(regex) => regex.held(),
+        };
+        // What two counters take, each with its own count of owners.
+        let counters = 2 * (2 * size_of::<usize>() + size_of::<AtomicU64>());
+        size_of::<Self>() + self.source.len() + self.options.len() + engine + counters
+    }
+
     pub(crate) fn source(&self) -> &str {
         &self.source
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bson::{Bson, doc};
+use bson::{Bson, Regex, doc};
 
 use super::harness::{Server, batch, cursor_id};
 use crate::command::listing::Prepared;
@@ -303,6 +303,27 @@ fn a_long_list_is_counted_while_its_command_goes_on() {
         assert_eq!(reply.get_i32("code").ok(), Some(146), "{reply}");
     }
     assert_eq!(memory.held(), before);
+}
+
+#[test]
+fn the_patterns_of_a_long_list_are_counted_while_it_is_read() {
+    let (mut server, memory) = of_bytes(4 << 20);
+    let pattern = |at: i32| {
+        let pattern = format!("x{at}").try_into().unwrap();
+        let options = "".try_into().unwrap();
+        Bson::RegularExpression(Regex { pattern, options })
+    };
+    let list: Vec<Bson> = (0..6000).map(pattern).collect();
+    let before = memory.held();
+    for operator in ["$in", "$nin"] {
+        server.slices = 0;
+        let command = doc! { "find": "c", "filter": { "a": { operator: &list } } };
+        let (code, text) = server.fail(command);
+        assert!(code == 146 && text.starts_with("a long query"), "{text}");
+        // A slice has a hundred pieces, and a pattern is one.
+        assert!((2..40).contains(&server.slices), "{} slices", server.slices);
+        assert_eq!(memory.held(), before);
+    }
 }
 
 #[test]

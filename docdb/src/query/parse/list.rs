@@ -19,9 +19,13 @@ const PIECE_BYTES: usize = 16 << 10;
 pub(in crate::query) struct Reading {
     draft: Draft,
     patterns: Vec<Pattern>,
+    /// Bytes of memory that these take, compiled.
+    compiled: usize,
     has_null: bool,
     /// Bytes of the list that are done with.
     used: usize,
+    /// Of these, the bytes of what is kept as keys.
+    listed: usize,
 }
 
 impl Reading {
@@ -29,8 +33,10 @@ impl Reading {
         Self {
             draft: Draft::new(),
             patterns: Vec::new(),
+            compiled: 0,
             has_null: false,
             used: 0,
+            listed: 0,
         }
     }
 
@@ -44,6 +50,9 @@ impl Reading {
         for element in elements {
             self.used += element.size();
             let is_pattern = self.add(operator, &element)?;
+            if !is_pattern {
+                self.listed += element.size();
+            }
             // To compile one costs what many values do.
             if is_pattern || self.used > most {
                 break;
@@ -59,8 +68,9 @@ impl Reading {
                 return Err(bad_value(format!("cannot nest $ under {operator}")));
             }
             Value::Regex { pattern, options } => {
-                self.patterns
-                    .push(Pattern::new(text(pattern), text(options))?);
+                let pattern = Pattern::new(text(pattern), text(options))?;
+                self.compiled += pattern.held();
+                self.patterns.push(pattern);
                 return Ok(true);
             }
             Value::Undefined => return Err(bad_value("cannot compare to undefined")),
@@ -75,14 +85,19 @@ impl Reading {
     pub(in crate::query) fn finish(self) -> Set {
         Set {
             values: Values::Many(Arc::new(self.draft.finish())),
-            patterns: self.patterns,
+            patterns: Arc::new(self.patterns),
             has_null: self.has_null,
         }
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory, beside what a pattern takes as any condition does.
     pub(in crate::query) fn held(&self) -> usize {
-        self.draft.held()
+        self.draft.held() + self.compiled
+    }
+
+    /// Bytes of the list that these stand for: those of the values.
+    pub(in crate::query) fn listed(&self) -> usize {
+        self.listed
     }
 }
 

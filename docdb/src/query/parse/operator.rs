@@ -1,5 +1,7 @@
 //! Reads one operator on a field: `$gt: 1`, `$in: […]`, `$elemMatch: {…}`.
 
+use std::sync::Arc;
+
 use super::{
     Context, bad_value, begins_with_operator, bits, clauses, compare, document, equality, list,
     text,
@@ -131,7 +133,7 @@ fn set(operator: &str, element: &Element<'_>, context: Context<'_>) -> Result<Se
     constants.dedup_by(|left, right| order(left, right).is_eq());
     Ok(Set {
         values: Values::Few(constants),
-        patterns,
+        patterns: Arc::new(patterns),
         has_null,
     })
 }

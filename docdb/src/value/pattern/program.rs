@@ -102,6 +102,12 @@ impl Program {
         self.steps.len() + self.ranges
     }
 
+    /// Bytes of memory.
+    pub(super) fn held(&self) -> usize {
+        let ranges = self.ranges * size_of::<(char, char)>();
+        size_of::<Self>() + self.steps.capacity() * size_of::<Step>() + ranges
+    }
+
     fn push(&mut self, step: Step) -> Result<usize> {
         if self.steps.len() >= LENGTH_MAX {
             return Err(invalid("regular expression is too large"));

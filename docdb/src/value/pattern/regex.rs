@@ -76,6 +76,12 @@ impl Regex {
         self.program.weight()
     }
 
+    /// Bytes of memory, without the states that an automaton remembers later.
+    pub(super) fn held(&self) -> usize {
+        let automaton = self.automaton.as_ref().map_or(0, |one| one.held());
+        size_of::<Self>() + self.program.held() + automaton
+    }
+
     pub(crate) fn is_match(&self, text: &str, steps: &mut Steps) -> Result<bool, GaveUp> {
         match self.automaton.as_ref().and_then(|one| one.is_match(text)) {
             Some(found) => Ok(found),
@@ -112,6 +118,11 @@ impl Automaton {
             .ok()?;
         let cache = Mutex::new(dfa.create_cache());
         Some(Self { dfa, cache })
+    }
+
+    fn held(&self) -> usize {
+        let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        size_of::<Self>() + self.dfa.get_nfa().memory_usage() + cache.memory_usage()
     }
 
     /// `None` if it gave up.
