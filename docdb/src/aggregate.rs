@@ -71,7 +71,7 @@ pub(crate) enum Read {
 /// Stages of one pipeline, those of sub-pipelines not counted (MongoDB's limit).
 const STAGES_MAX: usize = 1000;
 
-/// The filter of a long `$match`, which is read where it lies.
+/// The filter of a long `$match`, which is read where it lies; [`crate::query::Part`] knows it too.
 fn long_filter(stage: &RawDocument) -> Option<&RawDocument> {
     let mut fields = stage.iter();
     match (fields.next()?.ok()?, fields.next()) {

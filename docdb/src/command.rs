@@ -73,14 +73,11 @@ fn selects(request: &Request) -> bool {
     })
 }
 
-/// Bytes of the filter or pipeline of a command at most; 0 for one that reads what it stores.
-fn query_bytes(request: &Request) -> usize {
-    match find(TABLE, request.name()) {
-        Some(command) if command.kind == CommandKind::DatabaseRead || command.name == "delete" => {
-            request.longest()
-        }
-        _ => 0,
-    }
+/// Whether it may be all of a command that is read as a filter or a pipeline is: there is nothing in it that is stored.
+fn only_asks(request: &Request) -> bool {
+    find(TABLE, request.name()).is_some_and(|command| {
+        command.kind == CommandKind::DatabaseRead || command.name == "delete"
+    })
 }
 
 /// The error of a command that does not exist here.

@@ -16,7 +16,7 @@ const HOLES_BYTES: usize = 8 << 20;
 const DEFAULT_BYTES: usize = 256 << 20;
 
 /// So many times its bytes a filter or a pipeline takes, read and planned: a condition has a path, a constant, a range and the bounds
-/// of two keys. Long lists of `$in` are counted with what they take.
+/// of two keys. The values of long lists of `$in` that are kept as keys are counted with what they take instead.
 pub(crate) const READ_TIMES: usize = 12;
 /// Up to so many bytes that is not counted.
 pub(crate) const READ_BYTES: usize = 64 << 10;

@@ -16,7 +16,7 @@ mod positional;
 mod projection;
 mod sort;
 
-pub(crate) use ahead::Ahead;
+pub(crate) use ahead::{Ahead, Part};
 pub(crate) use filter::Filter;
 pub(crate) use keys::{Direction, SortField, encode_key};
 pub(crate) use lists::Lists;

@@ -78,7 +78,7 @@ fn producer(
         first_stage(&arguments.stages)
     {
         let rest = arguments.stages.get(1..).unwrap_or_default();
-        let pipeline = Pipeline::parse(rest, &arguments.variables)?;
+        let pipeline = Pipeline::parse_listed(rest, &arguments.variables, &shard.lists)?;
         let input = match name {
             "$collStats" => vec![coll_stats(shard, namespace, options)?],
             CURRENT_OP => operations(shard, namespace, options)?,

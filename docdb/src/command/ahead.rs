@@ -1,9 +1,14 @@
 //! What comes before a command with a long filter: its long lists are read piece by piece, and counted, while others have their turn.
 
-use super::{carry_out, query_bytes, selects};
+use std::ops::Range;
+
+use bson::raw::RawBsonRef;
+
+use super::row::find;
+use super::{TABLE, carry_out, only_asks, selects};
 use crate::error::Result;
 use crate::memory::{Claim, READ_BYTES, READ_TIMES};
-use crate::query::Ahead;
+use crate::query::{Ahead, Part};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::wire::Request;
@@ -22,12 +27,35 @@ pub(super) fn begin(shard: &mut Shard, request: &Request, context: &Context) -> 
         return carry_out(shard, request, context);
     }
     let preparation = Preparation {
-        ahead: Ahead::new(request.bytes(), request.parts()),
+        ahead: Ahead::new(request.bytes(), parts(request).into_iter()),
         request: request.clone(),
         context: context.clone(),
         claim: shard.memory().claim(),
     };
     Box::new(preparation).go_on(shard)
+}
+
+/// Where the filters of a command are that are read where they lie: not those of an `explain`, which decodes what it shows.
+fn parts(request: &Request) -> Vec<(&Range<usize>, Part)> {
+    let part = match find(TABLE, request.name()).map_or("", |command| command.name) {
+        "find" | "listCollections" => Part::Holder("filter"),
+        "count" | "distinct" | "findAndModify" => Part::Holder("query"),
+        "aggregate" if !is_explained(request) => Part::Aggregate,
+        "delete" => Part::Batch("deletes"),
+        "update" => Part::Batch("updates"),
+        _ => return Vec::new(),
+    };
+    let beside = match part {
+        Part::Batch(field) => request.beside(field),
+        _ => &[],
+    };
+    let statements = beside.iter().map(|one| (one, Part::Holder("q")));
+    statements.chain([(request.body_place(), part)]).collect()
+}
+
+fn is_explained(request: &Request) -> bool {
+    let mut fields = request.body().iter().flatten();
+    fields.any(|(name, value)| name == "explain" && !matches!(value, RawBsonRef::Boolean(false)))
 }
 
 impl Preparation {
@@ -47,7 +75,11 @@ impl Resumable for Preparation {
             if !self.ahead.step() {
                 continue;
             }
-            let others = query_bytes(&self.request).saturating_sub(self.ahead.listed());
+            let others = if only_asks(&self.request) {
+                self.ahead.others(self.request.parts())
+            } else {
+                0
+            };
             let others = if others > READ_BYTES { others } else { 0 };
             self.hold(self.ahead.held() + others * READ_TIMES)?;
             let Self {

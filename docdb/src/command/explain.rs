@@ -11,7 +11,7 @@ use super::write::{hint, parse_filter};
 use crate::collection::plan::{Access, Plan};
 use crate::collection::{Advance, Collection, Rows};
 use crate::error::{Code, Result};
-use crate::query::Filter;
+use crate::query::{Filter, Lists};
 use crate::scheduler::Context;
 use crate::shard::{Flow, Resumable, Shard};
 use crate::value::decode;
@@ -150,7 +150,7 @@ fn begin(
     target: Target,
     execute: bool,
 ) -> Result<Flow> {
-    let filter = parse_filter(query.filter, &query.variables, &shard.lists)?;
+    let filter = parse_filter(query.filter, &query.variables, &Lists::default())?;
     explain(
         shard,
         namespace,
@@ -208,11 +208,7 @@ fn explain_pipeline(
     arguments: &pipeline::Arguments<'_>,
     execute: bool,
 ) -> Result<Flow> {
-    let mut pipeline = crate::aggregate::Pipeline::parse_listed(
-        &arguments.stages,
-        &arguments.variables,
-        &shard.lists,
-    )?;
+    let mut pipeline = crate::aggregate::Pipeline::parse(&arguments.stages, &arguments.variables)?;
     let filter = pipeline.take_leading_match();
     let mut rest = arguments.stages.as_slice();
     let mut query = Arguments {

@@ -1,15 +1,20 @@
-//! Looks through a command for long lists of `$in` and `$nin`, and reads them piece by piece, before the command begins.
+//! Looks through the filters of a command for long lists of `$in` and `$nin`, and reads them piece by piece, before the command begins.
+
+mod part;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use self::part::Part;
 use super::condition::Set;
 use super::list;
 use super::lists::Lists;
 use super::parse::list::Reading;
 use crate::error::Result;
-use crate::value::{Fields, kind};
+use crate::value::{Element, Fields, kind};
 
 /// So many elements are looked at in one step.
 const PIECE: usize = 64;
@@ -20,14 +25,22 @@ const SHORT_BYTES: usize = 4 << 10;
 #[derive(Debug)]
 pub(crate) struct Ahead {
     bytes: Arc<Vec<u8>>,
-    /// The documents and arrays around the place that was reached: where they lie, and bytes of their elements that are done with.
-    open: Vec<(Range<usize>, usize)>,
+    /// The documents and arrays around the place that was reached.
+    open: Vec<Open>,
     current: Option<Current>,
     found: BTreeMap<usize, Result<Set>>,
-    /// Bytes in the command of the values in the lists that were read.
-    listed: usize,
+    /// By where the lists lie that were read: the bytes in the command of their values.
+    listed: BTreeMap<usize, usize>,
     /// Bytes of memory that these take.
     held: usize,
+}
+
+#[derive(Debug)]
+struct Open {
+    place: Range<usize>,
+    /// Bytes of its elements that are done with.
+    used: usize,
+    part: Part,
 }
 
 #[derive(Debug)]
@@ -38,18 +51,23 @@ struct Current {
 }
 
 impl Ahead {
-    /// `documents` lie in `bytes`.
+    /// The parts of the command lie in `bytes`.
     pub(crate) fn new<'a>(
         bytes: &Arc<Vec<u8>>,
-        documents: impl Iterator<Item = &'a Range<usize>>,
+        parts: impl Iterator<Item = (&'a Range<usize>, Part)>,
     ) -> Self {
-        let long = documents.filter(|one| one.len() > SHORT_BYTES);
+        let long = parts.filter(|(place, _)| place.len() > SHORT_BYTES);
+        let open = long.map(|(place, part)| Open {
+            place: place.clone(),
+            used: 0,
+            part,
+        });
         Self {
             bytes: Arc::clone(bytes),
-            open: long.map(|place| (place.clone(), 0)).collect(),
+            open: open.collect(),
             current: None,
             found: BTreeMap::new(),
-            listed: 0,
+            listed: BTreeMap::new(),
             held: 0,
         }
     }
@@ -68,10 +86,11 @@ impl Ahead {
         }
         if let Some(Current { place, reading, .. }) = self.current.take() {
             // One with an error is not read again: the filter ends there.
-            self.listed += match &read {
+            let listed = match &read {
                 Ok(_) => reading.listed(),
                 Err(_) => place.len(),
             };
+            self.listed.insert(place.start, listed);
             let outcome = read.map(|_| {
                 self.held += reading.held();
                 reading.finish()
@@ -82,7 +101,7 @@ impl Ahead {
     }
 
     fn look(&mut self) -> bool {
-        let Some((place, used)) = self.open.last_mut() else {
+        let Some(Open { place, used, part }) = self.open.last_mut() else {
             return true;
         };
         let bytes = self.bytes.get(place.clone()).unwrap_or_default();
@@ -98,23 +117,22 @@ impl Ahead {
             // Before its elements a document has its length.
             let end = place.start + 4 + *used;
             let inner = end - element.bytes.len()..end;
-            let operator = match element.name {
-                b"$in" => Some("$in"),
-                b"$nin" => Some("$nin"),
-                _ => None,
-            };
-            let fields = Fields::from_bytes(element.bytes);
-            match operator {
-                Some(operator) if element.kind == kind::ARRAY && list::is_long(fields) => {
-                    self.current = Some(Current {
-                        operator,
-                        place: inner,
-                        reading: Reading::new(),
-                    });
-                }
-                _ => self.open.push((inner, 0)),
+            if let Some(operator) = list_operator(*part, &element) {
+                self.current = Some(Current {
+                    operator,
+                    place: inner,
+                    reading: Reading::new(),
+                });
+                return false;
             }
-            return false;
+            if let Some(part) = part.inner(&element, place.len()) {
+                self.open.push(Open {
+                    place: inner,
+                    used: 0,
+                    part,
+                });
+                return false;
+            }
         }
         if seen == 0 {
             self.open.pop();
@@ -122,9 +140,19 @@ impl Ahead {
         false
     }
 
-    /// Bytes in the command of the values in the lists.
-    pub(crate) fn listed(&self) -> usize {
-        self.listed
+    /// Of the longest of these documents of the command, its bytes without the values of the lists.
+    pub(crate) fn others<'a>(&self, documents: impl Iterator<Item = &'a Range<usize>>) -> usize {
+        documents.fold(0, |most, place| {
+            if place.len() <= most {
+                return most;
+            }
+            let listed: usize = self
+                .listed
+                .range(place.clone())
+                .map(|(_, bytes)| bytes)
+                .sum();
+            most.max(place.len() - listed)
+        })
     }
 
     /// Bytes of memory that the lists take so far.
@@ -135,4 +163,15 @@ impl Ahead {
     pub(crate) fn finish(self) -> Lists {
         Lists::new(self.bytes, self.found)
     }
+}
+
+/// The operator whose long list the element is.
+fn list_operator(part: Part, element: &Element<'_>) -> Option<&'static str> {
+    let operator = match (part, element.name) {
+        (Part::Operators, b"$in") => "$in",
+        (Part::Operators, b"$nin") => "$nin",
+        _ => return None,
+    };
+    let is_list = element.kind == kind::ARRAY && list::is_long(Fields::from_bytes(element.bytes));
+    is_list.then_some(operator)
 }

@@ -4,7 +4,7 @@ mod bits;
 pub(super) mod list;
 mod operator;
 
-pub(super) use operator::{elem_match, is_true};
+pub(super) use operator::{elem_match, is_of_values, is_true};
 
 use super::computed::Computed;
 use super::condition::{Clause, Condition, Field, Operator, Predicate};

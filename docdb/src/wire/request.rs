@@ -88,6 +88,17 @@ impl Request {
         all.chain([&self.body])
     }
 
+    /// Where the documents of `field` lie that came beside the body.
+    pub(crate) fn beside(&self, field: &str) -> &[Range<usize>] {
+        let found = self.sequences.iter().find(|one| one.field == field);
+        found.map_or(&[], |one| &one.documents)
+    }
+
+    /// Where the body lies.
+    pub(crate) fn body_place(&self) -> &Range<usize> {
+        &self.body
+    }
+
     /// Bytes of the longest document: the body, or one of the sequences.
     pub(crate) fn longest(&self) -> usize {
         let all = self.parts().map(ExactSizeIterator::len);

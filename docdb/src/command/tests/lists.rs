@@ -36,7 +36,6 @@ fn every_command_gives_way_while_its_list_is_read() {
         doc! { "count": "d", "query": { "_id": { "$not": { "$nin": wanted() } } } },
         doc! { "distinct": "d", "key": "a", "query": among() },
         doc! { "aggregate": "d", "pipeline": [{ "$match": among() }, { "$limit": 3 }], "cursor": {} },
-        doc! { "explain": { "find": "d", "filter": among() } },
         doc! { "update": "d", "updates": [{ "q": among(), "u": { "$inc": { "n": 1 } }, "multi": true }] },
         doc! { "findAndModify": "d", "query": among(), "update": { "$inc": { "n": 1 } } },
         doc! { "delete": "d", "deletes": [{ "q": among(), "limit": 1 }] },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bson::{Bson, Regex, doc};
+use bson::{Bson, Document, Regex, doc};
 
 use super::harness::{Server, batch, cursor_id};
 use crate::command::listing::Prepared;
@@ -248,7 +248,7 @@ fn the_keys_in_write_errors_are_counted_with_their_texts() {
         .map(|id| doc! { "_id": id, "x": value.clone() })
         .collect();
     let insert = doc! { "insert": "c", "documents": again, "ordered": false };
-    let bytes = |reply: &bson::Document| {
+    let bytes = |reply: &Document| {
         bson::RawDocumentBuf::try_from(reply)
             .unwrap()
             .as_bytes()
@@ -322,6 +322,45 @@ fn the_patterns_of_a_long_list_are_counted_while_it_is_read() {
         assert!(code == 146 && text.starts_with("a long query"), "{text}");
         // A slice has a hundred pieces, and a pattern is one.
         assert!((2..40).contains(&server.slices), "{} slices", server.slices);
+        assert_eq!(memory.held(), before);
+    }
+}
+
+/// As keys it would fit.
+#[test]
+fn a_list_that_is_not_kept_as_keys_is_counted_in_full() {
+    let (mut server, memory) = of_bytes(2 << 20);
+    let before = memory.held();
+    let among = || doc! { "a": { "$in": (0..20_000).collect::<Vec<_>>() } };
+    let within = |stage: Document| doc! { "aggregate": "c", "pipeline": [stage], "cursor": {} };
+    let inner = || doc! { "$match": among() };
+    let mut shown = within(inner());
+    shown.insert("explain", true);
+    for command in [
+        within(doc! { "$lookup": { "from": "c", "pipeline": [inner()], "as": "b" } }),
+        within(doc! { "$unionWith": { "coll": "c", "pipeline": [inner()] } }),
+        within(doc! { "$facet": { "b": [inner()] } }),
+        within(doc! { "$project": { "b": { "$literal": among() } } }),
+        doc! { "find": "c", "projection": { "b": { "$elemMatch": among() } } },
+        doc! { "find": "c", "filter": { "b": { "$eq": among() } } },
+        doc! { "find": "c", "filter": { "$expr": { "$eq": ["$b", { "$literal": among() }] } } },
+        doc! { "count": "c", "query": { "b": { "$all": [among(), 1] } } },
+        doc! { "explain": { "find": "c", "filter": among() } },
+        shown,
+    ] {
+        let reply = server.run(command);
+        assert_eq!(reply.get_i32("code").ok(), Some(146), "{reply}");
+        assert_eq!(memory.held(), before);
+    }
+    for command in [
+        doc! { "find": "c", "filter": among() },
+        doc! { "count": "c", "query": { "b": { "$elemMatch": among() } } },
+        doc! { "count": "c", "query": { "b": { "$all": [{ "$elemMatch": among() }] } } },
+        doc! { "count": "c", "query": { "b": { "$elemMatch": { "$not": among().get_document("a").unwrap() } } } },
+        doc! { "distinct": "c", "key": "a", "query": { "$nor": [{ "$and": [among()] }] } },
+        within(inner()),
+    ] {
+        server.ok(command);
         assert_eq!(memory.held(), before);
     }
 }

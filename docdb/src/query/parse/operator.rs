@@ -197,14 +197,10 @@ fn all(
 }
 
 pub(in crate::query) fn elem_match(value: &Value<'_>, context: Context<'_>) -> Result<Condition> {
-    const LOGICAL: [&[u8]; 4] = [b"$and", b"$or", b"$nor", b"$where"];
     let Value::Document(fields) = value else {
         return Err(bad_value("$elemMatch needs an Object"));
     };
-    let first = fields.elements().next();
-    let is_of_values =
-        begins_with_operator(*fields) && first.is_some_and(|first| !LOGICAL.contains(&first.name));
-    if is_of_values {
+    if is_of_values(*fields) {
         return Ok(Condition::HasElement(clauses("", *fields, context)?));
     }
     let context = Context {
@@ -213,6 +209,13 @@ pub(in crate::query) fn elem_match(value: &Value<'_>, context: Context<'_>) -> R
     };
     let predicate: Predicate = document(*fields, context)?;
     Ok(Condition::HasDocument(Box::new(predicate)))
+}
+
+/// Whether an `$elemMatch` has operators on an element, not a filter for it.
+pub(in crate::query) fn is_of_values(fields: Fields<'_>) -> bool {
+    const LOGICAL: [&[u8]; 4] = [b"$and", b"$or", b"$nor", b"$where"];
+    let first = fields.elements().next();
+    begins_with_operator(fields) && first.is_some_and(|first| !LOGICAL.contains(&first.name))
 }
 
 fn regex(element: &Element<'_>, siblings: Fields<'_>) -> Result<Condition> {
