@@ -18,7 +18,7 @@ const DEFAULT_BYTES: usize = 256 << 20;
 /// So many times its bytes a filter or a pipeline takes, read and planned: a condition has a path, a constant, a range and the bounds
 /// of two keys. The values of long lists of `$in` that are kept as keys are counted with what they take instead.
 pub(crate) const READ_TIMES: usize = 12;
-/// Up to so many bytes that is not counted.
+/// Of a command with no document above so many bytes that is not counted before a cursor keeps it.
 pub(crate) const READ_BYTES: usize = 64 << 10;
 
 /// The budget of a server.

@@ -80,7 +80,6 @@ impl Resumable for Preparation {
             } else {
                 0
             };
-            let others = if others > READ_BYTES { others } else { 0 };
             self.hold(self.ahead.held() + others * READ_TIMES)?;
             let Self {
                 ahead,

@@ -6,7 +6,7 @@ use bson::{Bson, Document, Regex, doc};
 
 use super::harness::{Server, batch, cursor_id};
 use crate::command::listing::Prepared;
-use crate::memory::Memory;
+use crate::memory::{Memory, READ_BYTES, READ_TIMES};
 use crate::scheduler::Step;
 
 /// A budget of 8 MiB: a sort or a group holds one.
@@ -363,6 +363,32 @@ fn a_list_that_is_not_kept_as_keys_is_counted_in_full() {
         server.ok(command);
         assert_eq!(memory.held(), before);
     }
+}
+
+#[test]
+fn what_stands_beside_a_list_is_counted_as_without_one() {
+    let (mut server, memory) = of_bytes(16 << 20);
+    server.insert("c", (0..10).map(|id| doc! { "_id": id }).collect());
+    let list: Vec<i32> = (0..1100).collect();
+    let others: Vec<Document> = (0..3000).map(|at| doc! { "b": { "$ne": at } }).collect();
+    let mut cursor = |filter: Document| {
+        let command = doc! { "find": "c", "filter": filter, "batchSize": 1 };
+        let bytes = bson::RawDocumentBuf::try_from(&command).unwrap();
+        let before = memory.held();
+        assert_ne!(cursor_id(&server.ok(command)), 0);
+        (bytes.as_bytes().len(), memory.held() - before)
+    };
+    let (short, alone) = cursor(doc! { "$and": &others[..2150] });
+    assert!(short < READ_BYTES && alone > short * READ_TIMES);
+    let mut all = others[..2150].to_vec();
+    all.push(doc! { "_id": { "$in": &list } });
+    let (bytes, held) = cursor(doc! { "$and": &all });
+    assert!(
+        bytes > READ_BYTES && held > alone,
+        "{held} beside a list, {alone} alone"
+    );
+    let (bytes, held) = cursor(doc! { "$and": &others });
+    assert!(bytes > READ_BYTES && held > bytes * READ_TIMES);
 }
 
 #[test]
