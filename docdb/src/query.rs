@@ -20,5 +20,7 @@ pub(crate) use ahead::{Ahead, Part};
 pub(crate) use filter::Filter;
 pub(crate) use keys::{Direction, SortField, encode_key};
 pub(crate) use lists::Lists;
+#[cfg(test)]
+pub(crate) use lists::tests::tally;
 pub(crate) use projection::Projection;
 pub(crate) use sort::SortOrder;

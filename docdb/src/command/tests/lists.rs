@@ -6,6 +6,7 @@ use bson::{Bson, Document, doc};
 
 use super::harness::{Server, cursor_id, ids, ints};
 use crate::memory::Memory;
+use crate::query::tally;
 use crate::scheduler::Step;
 use crate::store::Space;
 
@@ -54,6 +55,59 @@ fn every_command_gives_way_while_its_list_is_read() {
         }
         assert!(slices > 20_000 / 64 / 10 + 9, "{slices} slices of {name}");
     }
+}
+
+/// What is read before a command begins is not read again when it does.
+#[test]
+fn every_command_reads_its_list_once() {
+    let mut server = filled();
+    let among = || doc! { "_id": { "$in": wanted() } };
+    let update = |many: bool| doc! { "q": among(), "u": { "$inc": { "n": 1 } }, "multi": many };
+    let pipeline = |first: Document| {
+        let stages = [
+            first,
+            doc! { "$match": among() },
+            doc! { "$match": among() },
+        ];
+        doc! { "aggregate": "c", "pipeline": stages.to_vec(), "cursor": {} }
+    };
+    let commands = [
+        (doc! { "find": "c", "filter": among() }, 1),
+        (
+            doc! { "find": "c", "filter": { "$or": [among(), { "a": { "$not": { "$nin": wanted() } } }] } },
+            2,
+        ),
+        (doc! { "count": "c", "query": among() }, 1),
+        (doc! { "distinct": "c", "key": "a", "query": among() }, 1),
+        (pipeline(doc! { "$match": { "a": 3 } }), 2),
+        (pipeline(doc! { "$indexStats": {} }), 2),
+        (
+            doc! { "listCollections": 1, "filter": { "name": { "$in": wanted() } } },
+            1,
+        ),
+        (
+            doc! { "update": "c", "updates": [update(false), update(true)] },
+            2,
+        ),
+        // Its filter is read for the search, and for the document that it found.
+        (
+            doc! { "findAndModify": "c", "query": among(), "update": { "$inc": { "n": 1 } } },
+            2,
+        ),
+        (
+            doc! { "delete": "c", "deletes": [{ "q": among(), "limit": 1 }] },
+            1,
+        ),
+    ];
+    for (command, expected) in commands {
+        let name = command.keys().next().unwrap().clone();
+        tally();
+        server.ok(command);
+        assert_eq!(tally(), (expected, 0), "{name}");
+    }
+    let explain = doc! { "explain": { "find": "c", "filter": among() } };
+    server.ok(explain);
+    assert_eq!(tally(), (0, 1), "it decodes what it shows");
 }
 
 #[test]

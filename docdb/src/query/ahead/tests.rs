@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use bson::raw::RawDocument;
 use bson::{Document, doc};
 
 use super::{Ahead, Part};
+use crate::expression::Variables;
+use crate::query::{Filter, tally};
 use crate::value::samples::raw;
 
 fn list(count: i32) -> Document {
@@ -34,4 +37,59 @@ fn each_document_is_counted_without_its_own_lists() {
     assert_eq!(others(0, 3), places[1].len());
     assert!(others(0, 1) < 60 && others(2, 3) < 90);
     assert!((12_000 * 9..12_000 * 40).contains(&ahead.held()));
+}
+
+/// A part that is searched but not read where it lies would be taken for nothing; one that is read but not searched would wait.
+#[test]
+fn the_lists_that_are_found_are_those_that_a_filter_looks_up() {
+    let operators = || list(2000);
+    let among = || doc! { "a": list(2000) };
+    let table = [
+        (among(), 1),
+        (
+            doc! { "a": { "$not": operators(), "$nin": (0..1500).collect::<Vec<_>>() } },
+            2,
+        ),
+        (
+            doc! { "$or": [among(), { "$nor": [among(), { "$and": [among()] }] }] },
+            3,
+        ),
+        (doc! { "a": { "$elemMatch": operators() } }, 1),
+        (doc! { "a": { "$elemMatch": among() } }, 1),
+        (
+            doc! { "a": { "$elemMatch": { "$or": [among(), { "b": 1 }] } } },
+            1,
+        ),
+        (
+            doc! { "a": { "$all": [{ "$elemMatch": among() }, { "$elemMatch": among() }] } },
+            2,
+        ),
+        (doc! { "a": { "$all": [among(), among()] } }, 0),
+        (doc! { "a": among() }, 0),
+        (doc! { "a": { "$eq": operators() } }, 0),
+        (doc! { "a": { "$gt": { "b": operators() } } }, 0),
+        (
+            doc! { "$comment": among(), "a": { "$comment": operators() } },
+            0,
+        ),
+        (
+            doc! { "$expr": { "$eq": ["$a", { "$literal": operators() }] } },
+            0,
+        ),
+        (doc! { "a": list(1024) }, 0),
+        (doc! { "a": list(1025) }, 1),
+    ];
+    for (condition, expected) in table {
+        let bytes = Arc::new(raw(&doc! { "other": among(), "filter": &condition }).into_bytes());
+        let whole = 0..bytes.len();
+        let mut ahead = Ahead::new(&bytes, [(&whole, Part::Holder("filter"))].into_iter());
+        while !ahead.step() {}
+        assert_eq!(ahead.found.len(), expected, "{condition}");
+        let lists = ahead.finish();
+        let filter = RawDocument::from_bytes(&bytes[..]).unwrap();
+        let filter = filter.get_document("filter").unwrap();
+        tally();
+        Filter::parse_listed(filter, &Variables::default(), &lists).unwrap();
+        assert_eq!(tally(), (expected, 0), "{condition}");
+    }
 }

@@ -103,6 +103,8 @@ impl Reading {
 
 /// Reads all of it.
 pub(super) fn whole(operator: &str, array: Fields<'_>) -> Result<Set> {
+    #[cfg(test)]
+    crate::query::lists::tests::count(0, 1);
     let mut reading = Reading::new();
     while !reading.step(operator, array)? {}
     Ok(reading.finish())
