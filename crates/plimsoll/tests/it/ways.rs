@@ -104,6 +104,10 @@ fn connections_lead_where_it_was_said_and_the_request_stays_as_it_is() {
 }
 
 /// With names that are known for one process alone, where this machine lets a process have such a file of its own.
+#[expect(
+    clippy::print_stderr,
+    reason = "who reads the tests' output learns what was not tried"
+)]
 fn with_names(folder: &Folder, names: &str, args: &[&str]) -> Option<Output> {
     std::fs::write(folder.file("hosts"), names).unwrap();
     let shut = ["--user", "--map-root-user", "--mount", "sh", "-c"];
@@ -130,6 +134,10 @@ fn with_names(folder: &Folder, names: &str, args: &[&str]) -> Option<Output> {
 }
 
 /// The same port of both families, each with a server of its own; none where this machine has no IPv6.
+#[expect(
+    clippy::print_stderr,
+    reason = "who reads the tests' output learns what was not tried"
+)]
 fn listeners() -> Option<(TcpListener, TcpListener)> {
     let found = (0..20).find_map(|_| {
         let v6 = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).ok()?;
