@@ -41,10 +41,13 @@ struct Open {
     /// Bytes of its elements that are done with.
     used: usize,
     part: Part,
+    /// It is in a branch of an `$or`.
+    is_choice: bool,
 }
 
 #[derive(Debug)]
 struct Current {
+    is_choice: bool,
     operator: &'static str,
     place: Range<usize>,
     reading: Reading,
@@ -61,6 +64,7 @@ impl Ahead {
             place: place.clone(),
             used: 0,
             part,
+            is_choice: false,
         });
         Self {
             bytes: Arc::clone(bytes),
@@ -84,10 +88,11 @@ impl Ahead {
         if let Ok(false) = read {
             return false;
         }
-        if let Some(Current { place, reading, .. }) = self.current.take() {
+        if let Some(current) = self.current.take() {
+            let Current { place, reading, .. } = current;
             // One with an error is not read again: the filter ends there.
             let listed = match &read {
-                Ok(_) => reading.listed(),
+                Ok(_) => reading.listed(current.is_choice),
                 Err(_) => place.len(),
             };
             self.listed.insert(place.start, listed);
@@ -101,9 +106,10 @@ impl Ahead {
     }
 
     fn look(&mut self) -> bool {
-        let Some(Open { place, used, part }) = self.open.last_mut() else {
+        let Some(open) = self.open.last_mut() else {
             return true;
         };
+        let Open { place, used, .. } = open;
         let bytes = self.bytes.get(place.clone()).unwrap_or_default();
         let rest = Fields::from_bytes(bytes).after(*used);
         let mut seen = 0;
@@ -117,19 +123,23 @@ impl Ahead {
             // Before its elements a document has its length.
             let end = place.start + 4 + *used;
             let inner = end - element.bytes.len()..end;
-            if let Some(operator) = list_operator(*part, &element) {
+            if let Some(operator) = list_operator(open.part, &element) {
                 self.current = Some(Current {
+                    is_choice: open.is_choice,
                     operator,
                     place: inner,
                     reading: Reading::new(),
                 });
                 return false;
             }
-            if let Some(part) = part.inner(&element, place.len()) {
+            if let Some(part) = open.part.inner(&element, place.len()) {
+                let is_or = open.part == Part::Filter && element.name == b"$or";
+                let is_choice = open.is_choice || is_or;
                 self.open.push(Open {
                     place: inner,
                     used: 0,
                     part,
+                    is_choice,
                 });
                 return false;
             }

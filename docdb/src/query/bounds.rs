@@ -25,6 +25,9 @@ pub(crate) use points::Points;
 
 /// Intervals that a combination of points may grow to; beyond it later fields are left to the filter.
 const INTERVALS_MAX: usize = super::list::SHORT;
+/// Intervals that the values of long lists become at most where they stand beside others: in the branches of an `$or`, beside a
+/// pattern. With more values, an interval holds several.
+pub(super) const PARTS_MAX: usize = 4 * INTERVALS_MAX;
 /// Branches of an `$or` that are looked at.
 const BRANCHES_MAX: usize = 64;
 
@@ -81,6 +84,8 @@ fn branches(collected: &Collected<'_>, fields: &[SortField], is_multikey: bool) 
         .ors
         .iter()
         .find(|predicates| predicates.len() <= BRANCHES_MAX)?;
+    // No fewer than of a short list.
+    let most = (PARTS_MAX / branches.len().max(1)).max(INTERVALS_MAX);
     let mut union: Option<Bounds> = None;
     let mut intervals = Vec::new();
     for branch in *branches {
@@ -92,7 +97,7 @@ fn branches(collected: &Collected<'_>, fields: &[SortField], is_multikey: bool) 
         if bounds.bounded == 0 {
             return None;
         }
-        intervals.extend(bounds.coarse());
+        intervals.extend(bounds.take_intervals(most));
         match &mut union {
             None => union = Some(bounds),
             Some(union) => union.add(bounds),
@@ -139,24 +144,17 @@ impl Intervals {
 }
 
 impl Bounds {
-    /// Takes its intervals; those of a long list as one, from the first to the last.
-    fn coarse(&mut self) -> Vec<Interval> {
+    /// Takes its intervals; of a long list, one for about as many values as make it `most` intervals.
+    fn take_intervals(&mut self, most: usize) -> Vec<Interval> {
         match std::mem::replace(&mut self.intervals, Intervals::List(Vec::new())) {
             Intervals::List(list) => list,
             Intervals::Points(points) => {
-                (self.is_exact, self.points, self.all_points) = (false, 0, false);
-                let first = points.key(0);
-                let last = points
-                    .len()
-                    .checked_sub(1)
-                    .and_then(|last| points.key(last));
-                let both = first.zip(last);
-                both.map(|(first, last)| Interval {
+                self.is_exact &= points.len() <= most;
+                let parts = points.parts(most).map(|(first, last)| Interval {
                     lower: first.into_owned(),
                     upper: key::after(&last),
-                })
-                .into_iter()
-                .collect()
+                });
+                parts.collect()
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bson::raw::RawDocument;
-use bson::{Document, doc};
+use bson::{Bson, Document, doc};
 
 use super::{Ahead, Part};
 use crate::expression::Variables;
@@ -37,6 +37,32 @@ fn each_document_is_counted_without_its_own_lists() {
     assert_eq!(others(0, 3), places[1].len());
     assert!(others(0, 1) < 60 && others(2, 3) < 90);
     assert!((12_000 * 9..12_000 * 40).contains(&ahead.held()));
+}
+
+/// As a plan has a part of such a list's values as intervals, a part of its bytes counts as that of other conditions does.
+#[test]
+fn a_list_beside_other_choices_is_counted_with_intervals_too() {
+    let pattern = bson::Regex {
+        pattern: "^x".try_into().unwrap(),
+        options: "".try_into().unwrap(),
+    };
+    let with_pattern = |count: i32| {
+        let numbers = (0..count).map(Bson::Int32);
+        doc! { "$in": numbers.chain([pattern.clone().into()]).collect::<Vec<_>>() }
+    };
+    let or = |condition: Document| doc! { "$or": [{ "b": 1 }, { "$and": [{ "a": condition }] }] };
+    let others = |filter: Document| {
+        let bytes = Arc::new(raw(&doc! { "q": filter }).into_bytes());
+        let whole = 0..bytes.len();
+        let mut ahead = Ahead::new(&bytes, [(&whole, Part::Holder("q"))].into_iter());
+        while !ahead.step() {}
+        ahead.others([&whole].into_iter()) * 100 / bytes.len()
+    };
+    assert_eq!(others(doc! { "a": list(16_384) }), 0);
+    assert_eq!(others(or(list(2000))), 100);
+    assert_eq!(others(or(list(16_384))), 25);
+    assert_eq!(others(doc! { "a": with_pattern(2000) }), 100);
+    assert_eq!(others(doc! { "a": with_pattern(16_384) }), 25);
 }
 
 /// A part that is searched but not read where it lies would be taken for nothing; one that is read but not searched would wait.

@@ -46,6 +46,19 @@ impl Points {
         self.list.longest()
     }
 
+    /// The first and the last of each of at most so many parts of about one length; the same key where a part has but one.
+    pub(super) fn parts(
+        &self,
+        most: usize,
+    ) -> impl Iterator<Item = (Cow<'_, [u8]>, Cow<'_, [u8]>)> {
+        let size = self.len().div_ceil(most.max(1)).max(1);
+        let starts = (0..self.len()).step_by(size);
+        starts.filter_map(move |at| {
+            let last = (at + size).min(self.len()) - 1;
+            self.key(at).zip(self.key(last))
+        })
+    }
+
     /// Those that are not below `lower`, and below `upper`.
     pub(super) fn between(&self, lower: &[u8], upper: &[u8]) -> Self {
         let from = self.list.below(lower).clamp(self.from, self.to);

@@ -1,5 +1,6 @@
 //! Which encoded values of one field a condition allows.
 
+use super::PARTS_MAX;
 use super::points::Points;
 use crate::query::condition::{Condition, Operator, Set, Values};
 use crate::query::list::{List, SHORT};
@@ -367,13 +368,25 @@ fn whole(points: &Points) -> Option<Range> {
     ))
 }
 
-/// Those from the first of the ranges to the last.
+/// Those in one of the ranges, if these are few; else those from the first range to the last.
 fn within(points: &Points, list: &[Range], is_exact: bool) -> Ranges {
     let (Some(first), Some(last)) = (list.first(), list.last()) else {
         return Ranges::new(Vec::new(), is_exact);
     };
-    let inside = points.between(&first.lower.bytes(), &last.upper.bytes());
-    Ranges::of_points(inside, is_exact && list.len() == 1)
+    let between = |lower: &Cut, upper: &Cut| points.between(&lower.bytes(), &upper.bytes());
+    let all = between(&first.lower, &last.upper);
+    if list.len() == 1 {
+        return Ranges::of_points(all, is_exact);
+    }
+    let mut found = Vec::new();
+    for range in list {
+        let inside = between(&range.lower, &range.upper);
+        if found.len() + inside.len() > SHORT {
+            return Ranges::of_points(all, false);
+        }
+        found.extend(listed(&inside));
+    }
+    Ranges::new(found, is_exact)
 }
 
 fn from_list(list: &Arc<List>, set: &Set) -> Ranges {
@@ -384,13 +397,12 @@ fn from_list(list: &Arc<List>, set: &Set) -> Ranges {
         return Ranges::of_points(points, is_exact);
     }
     let patterns: Vec<Ranges> = set.patterns.iter().map(from_pattern).collect();
-    let is_short = points.len() <= SHORT;
-    let mut ranges = if is_short {
-        listed(&points)
-    } else {
-        whole(&points).into_iter().collect()
-    };
-    let is_exact = is_exact && is_short && patterns.iter().all(|part| part.is_exact);
+    let parts = points.parts(PARTS_MAX);
+    let mut ranges: Vec<Range> = parts
+        .map(|(first, last)| Range::between(first.into_owned(), last.into_owned()))
+        .collect();
+    let are_apart = points.len() <= PARTS_MAX;
+    let is_exact = is_exact && are_apart && patterns.iter().all(|part| part.is_exact);
     ranges.extend(patterns.into_iter().flat_map(Ranges::into_list));
     Ranges::new(ranges, is_exact)
 }

@@ -472,15 +472,34 @@ fn a_long_list_bounds_an_index_without_a_range_for_each() {
             (1989, 1, 0, true),
         ),
         (
-            "{$and: [{a: LIST}, {a: {$in: [3, 5]}}]} on {a: 1}",
-            (3, 1, 0, false),
+            "{$and: [{a: LIST}, {a: {$in: [0, 7.0, 1999, 5000]}}]} on {a: 1}",
+            (3, 1, 0, true),
+        ),
+        (
+            "{$and: [{a: LIST}, {a: {$not: {$in: [3, 5, 7]}}}]} on {a: 1}",
+            (2000, 1, 0, false),
+        ),
+        (
+            "{$and: [{a: LIST}, {a: {$gt: 990}}, {a: {$not: {$in: [991, 995]}}}]} on {a: -1}",
+            (1007, 1, 0, true),
         ),
         ("{$and: [{a: LIST}, {a: 7000}]} on {a: 1}", (0, 1, 0, true)),
         (
             "{$and: [{a: LIST}, {a: LIST}]} on {a: 1}",
             (2000, 1, 0, false),
         ),
-        ("{$or: [{a: LIST}, {a: 7000}]} on {a: 1}", (2, 1, 0, false)),
+        (
+            "{$or: [{a: LIST}, {a: 7000}]} on {a: 1}",
+            (2001, 1, 0, true),
+        ),
+        (
+            "{$or: [{a: LIST}, {a: 7000}]} on {a: -1}",
+            (2001, 1, 0, true),
+        ),
+        (
+            "{$or: [{a: LIST}, {a: 7000}, {a: -3}, {a: -1}]} on {a: 1}",
+            (1000 + 3, 1, 0, false),
+        ),
         ("{a: {$not: LIST}} on {a: 1}", (1, 0, 0, false)),
     ];
     for (question, expected) in table {
@@ -493,6 +512,73 @@ fn a_long_list_bounds_an_index_without_a_range_for_each() {
             bounds.is_exact,
         );
         assert_eq!(found, expected, "{question}");
+    }
+}
+
+/// A pattern beside them leaves the values what they are, up to so many; then several are one range.
+#[test]
+fn a_long_list_with_a_pattern_keeps_its_values_apart() {
+    for (count, expected) in [(1100, 1100), (4096, 4096), (10_000, 3334)] {
+        let mut list: Vec<Bson> = (0..count).map(Bson::Int32).collect();
+        list.push(Bson::RegularExpression(Regex {
+            pattern: "^x".try_into().unwrap(),
+            options: "".try_into().unwrap(),
+        }));
+        let filter = Filter::parse(&raw(&doc! { "a": { "$in": list } })).unwrap();
+        let index = SortOrder::parse(&raw(&doc! { "a": 1 })).unwrap();
+        let bounds = bounds(&filter, index.fields(), false);
+        // Beside strings that begin so there is the pattern as a value.
+        assert_eq!(bounds.intervals.len(), expected + 2);
+        assert_eq!(bounds.is_exact, count <= 4096);
+    }
+}
+
+/// The law, of lists that random filters are too short for.
+#[test]
+fn bounds_of_long_lists_hold_what_matches() {
+    let documents = (-5..3500).step_by(9).map(|a| match a % 7 {
+        0 => doc! { "a": a.to_string() },
+        1 => doc! { "a": f64::from(a) + 0.5, "b": 1 },
+        _ => doc! { "a": a, "b": a % 2 },
+    });
+    let documents: Vec<RawDocumentBuf> = documents.map(|one| raw(&one)).collect();
+    let every = |step: usize| {
+        let list = (0..3300).step_by(step).map(Bson::Int32);
+        doc! { "a": { "$in": list.collect::<Vec<_>>() } }
+    };
+    let with_pattern = |step: usize| {
+        let mut condition = every(step);
+        let list = condition.get_document_mut("a").unwrap();
+        let list = list.get_array_mut("$in").unwrap();
+        list.push(Bson::RegularExpression(Regex {
+            pattern: "^1".try_into().unwrap(),
+            options: "".try_into().unwrap(),
+        }));
+        condition
+    };
+    for condition in [
+        doc! { "$or": [every(2), { "a": 7 }] },
+        doc! { "$or": [every(1), every(3), { "a": "14" }] },
+        doc! { "$and": [every(2), { "a": { "$in": [0, 1, 2, 3000, 3400] } }] },
+        doc! { "$and": [every(1), { "a": { "$nin": [0, 1, 2, 3000, 3400] } }] },
+        doc! { "$and": [every(1), every(2), { "a": { "$gt": 2500 } }] },
+        doc! { "$and": [with_pattern(1), every(2)] },
+        with_pattern(2),
+        doc! { "$or": [with_pattern(1), { "a": { "$lt": 3 } }] },
+    ] {
+        for pattern in [
+            doc! { "a": 1 },
+            doc! { "a": -1, "b": 1 },
+            doc! { "b": 1, "a": 1 },
+        ] {
+            check_law(
+                &mut documents.clone(),
+                &condition,
+                &pattern,
+                &doc! { "a": 1 },
+            )
+            .unwrap();
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{bad_value, begins_with_operator, text};
 use crate::error::Result;
+use crate::query::bounds::PARTS_MAX;
 use crate::query::condition::{Set, Values};
 use crate::query::list::Draft;
 use crate::value::pattern::Pattern;
@@ -24,8 +25,10 @@ pub(in crate::query) struct Reading {
     has_null: bool,
     /// Bytes of the list that are done with.
     used: usize,
-    /// Of these, the bytes of what is kept as keys.
+    /// Of these, the bytes of the values, which are kept as keys.
     listed: usize,
+    /// How many values these are.
+    values: usize,
 }
 
 impl Reading {
@@ -37,6 +40,7 @@ impl Reading {
             has_null: false,
             used: 0,
             listed: 0,
+            values: 0,
         }
     }
 
@@ -52,6 +56,7 @@ impl Reading {
             let is_pattern = self.add(operator, &element)?;
             if !is_pattern {
                 self.listed += element.size();
+                self.values += 1;
             }
             // To compile one costs what many values do.
             if is_pattern || self.used > most {
@@ -95,9 +100,15 @@ impl Reading {
         self.draft.held() + self.compiled
     }
 
-    /// Bytes of the list that these stand for: those of the values.
-    pub(in crate::query) fn listed(&self) -> usize {
-        self.listed
+    /// Bytes of the list that these stand for: those of its values, but not of as many as a plan may have as intervals of their own,
+    /// because the list `is_choice` of an `$or` or has patterns.
+    pub(in crate::query) fn listed(&self, is_choice: bool) -> usize {
+        if !is_choice && self.patterns.is_empty() {
+            return self.listed;
+        }
+        let kept = self.values.saturating_sub(PARTS_MAX);
+        // A list has 16 MiB.
+        self.listed * kept / self.values.max(1)
     }
 }
 
