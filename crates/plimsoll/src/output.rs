@@ -68,19 +68,24 @@ pub(crate) fn fresh_folder(name: &str) -> PathBuf {
 /// Says why the file cannot be written, before anything is sent, so that it costs nothing. What is in it stays until there is
 /// something to put in its place, and what is not there is not there afterwards: who looks again would find it taken.
 pub(crate) fn writable(path: &Path) -> Result<()> {
+    let is_there = path.exists();
     // Who reads a pipe would take this for its end.
-    if path.exists() && !path.is_file() && !path.is_dir() {
+    if is_there && !path.is_file() && !path.is_dir() {
         return Ok(());
     }
-    let is_new = !path.exists();
-    let opened = File::options().create(true).append(true).open(path);
-    opened
-        .and_then(|_| match is_new {
-            // Where a link leads nowhere, the link stays.
-            true => std::fs::remove_file(std::fs::canonicalize(path)?),
-            false => Ok(()),
-        })
-        .with_context(|| format!("write {}", path.display()))
+    let shown = path.display();
+    File::options()
+        .create(true)
+        .append(true)
+        .open(path)
+        .with_context(|| format!("write {shown}"))?;
+    if !is_there {
+        // Where a link leads nowhere, the link stays.
+        let made = path.canonicalize();
+        made.and_then(std::fs::remove_file)
+            .with_context(|| format!("remove {shown}"))?;
+    }
+    Ok(())
 }
 
 /// Writes a file whole or not at all, through a temporary name beside it. A file that cannot be written is said and costs
