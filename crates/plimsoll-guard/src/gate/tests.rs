@@ -1,3 +1,5 @@
+//! Which upstream comes next: gates that are used differently, and requests beside the limit.
+
 use plimsoll_base::random::Rng;
 use plimsoll_control::balance::{Balance, choose};
 
