@@ -114,11 +114,17 @@ impl Played {
             .map(|w| w.in_flight_mean * w.length_ns.as_secs_f64())
             .sum();
         let off = (residence - in_flight).abs();
-        let between = self.in_flight_between();
+        let between = self.in_flight_between() + self.taken_up_late();
         assert!(
             off <= 0.03 * residence.max(in_flight) + 0.01 + between,
             "{residence} s against {in_flight} s, {between} s between levels"
         );
+    }
+
+    /// Seconds in flight before attempts were taken up: where a worker stood still at the end of a window, that was closed by then.
+    fn taken_up_late(&self) -> f64 {
+        let lag = self.windows.iter().map(|window| window.health.lag.sum_ns());
+        lag.sum::<u128>() as f64 / 1e9
     }
 
     /// Seconds in flight, at most, while levels change: that time belongs to no window, and is a few
