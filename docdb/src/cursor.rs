@@ -74,8 +74,6 @@ pub(crate) struct Cursor {
     pub(crate) producer: Box<dyn Producer>,
     /// Never times out.
     pub keep: bool,
-    /// Bytes of its last batch: about those of the next one.
-    pub(crate) last_batch: usize,
     /// What `maxTimeMS` leaves for all of its batches together; time in which nobody asks does not count.
     time: Option<Nanos>,
     used: Nanos,
@@ -119,7 +117,6 @@ impl Cursor {
             session: context.session,
             producer,
             keep: false,
-            last_batch: 0,
             time: None,
             used: Nanos(0),
             weight: WEIGHT,

@@ -11,10 +11,6 @@ use crate::error::{Code, Result};
 use crate::memory::Claim;
 use crate::shard::{Flow, Resumable, Shard};
 
-/// A batch from which on the next one of the same cursor waits for those who came meanwhile: to copy a document of 16 MB takes
-/// ten milliseconds, and it is copied in one piece.
-const LARGE: usize = 1 << 20;
-
 /// Answers with the first batch of a cursor. A `single` one is closed after it.
 pub(super) fn open(shard: &mut Shard, cursor: Cursor, first: u64, single: bool) -> Result<Flow> {
     let fill = Fill {
@@ -35,18 +31,15 @@ pub(super) fn go_on(shard: &mut Shard, id: i64, cursor: Cursor, most: u64) -> Re
     if deadline.is_some_and(|deadline| deadline <= now) {
         return Err(Code::MaxTimeMSExpired.error("operation exceeded time limit"));
     }
-    let fill = Box::new(Fill {
+    let fill = Fill {
         claim: shard.memory().claim(),
         deadline,
         id: Some(id),
         cursor,
         batch: Batch::new("nextBatch", most),
         single: false,
-    });
-    if fill.cursor.last_batch >= LARGE {
-        return Ok(fill.later(shard));
-    }
-    fill.go_on(shard)
+    };
+    Box::new(fill).go_on(shard)
 }
 
 /// A batch that is being filled. Meanwhile nobody else finds the cursor, but it can be closed.
@@ -59,14 +52,6 @@ struct Fill {
     claim: Claim,
     /// When `maxTimeMS` of its cursor is over.
     deadline: Option<Nanos>,
-}
-
-impl Fill {
-    /// Goes on after others had their turn.
-    fn later(mut self: Box<Self>, shard: &mut Shard) -> Flow {
-        shard.cursors.lend(self.id, &mut self.cursor);
-        Flow::More(self)
-    }
 }
 
 impl Resumable for Fill {
@@ -92,7 +77,8 @@ impl Resumable for Fill {
                 let fits = self.claim.hold(held);
                 // Where memory is short, what is there goes out: a batch may be as short as it likes, but not empty.
                 if fits || self.single || self.batch.is_empty() {
-                    return Ok(self.later(shard));
+                    shard.cursors.lend(self.id, &mut self.cursor);
+                    return Ok(Flow::More(self));
                 }
                 true
             }
@@ -112,7 +98,6 @@ impl Resumable for Fill {
             Some(id) => id,
             None => shard.cursors.new_id(&mut shard.rng)?,
         };
-        cursor.last_batch = batch.len();
         let reply = batch.finish(id, &cursor.database, &cursor.collection);
         if is_open {
             let now = shard.clock.now();

@@ -27,26 +27,6 @@ fn a_slice_ends_by_time_although_few_documents_were_seen() {
 }
 
 #[test]
-fn who_asks_for_more_of_what_is_large_lets_others_go_first() {
-    for (bytes, gives_way) in [(1 << 20, true), (1 << 10, false)] {
-        let mut server = Server::with_slice(usize::MAX);
-        let row = |id: i32| doc! { "_id": id, "text": "x".repeat(bytes) };
-        server.insert("c", (0..3).map(row).collect());
-        let first = server.ok(doc! { "find": "c", "batchSize": 1 });
-        let more = doc! { "getMore": cursor_id(&first), "collection": "c", "batchSize": 1 };
-        let step = server.begin(more.clone());
-        assert_eq!(matches!(step, Step::More(_)), gives_way, "{bytes} bytes");
-        let reply = match step {
-            Step::More(task) => server.go_on(task),
-            done @ Step::Done(_) => done,
-        };
-        assert!(matches!(reply, Step::Done(_)), "{bytes} bytes");
-        let last = batch(&server.ok(more), "nextBatch");
-        assert_eq!(last[0].get_i32("_id").unwrap(), 2, "{bytes} bytes");
-    }
-}
-
-#[test]
 fn a_killed_command_ends_and_an_index_half_built_is_gone() {
     let mut server = filled(100, 10);
     let step = server
