@@ -97,6 +97,10 @@ impl Backend for Shard {
         self.step(flow, deadline, is_write)
     }
 
+    fn keeps_turn(&self, task: &Task) -> bool {
+        task.job.keeps_turn()
+    }
+
     fn go_on(&mut self, task: Task, _: &Context, interrupt: Option<Interrupt>) -> Step<Task> {
         match interrupt {
             Some(Interrupt::Killed) => {

@@ -75,6 +75,11 @@ pub(crate) trait Resumable: Debug + Send {
         None
     }
 
+    /// It is to end before other long commands go on.
+    fn keeps_turn(&self) -> bool {
+        false
+    }
+
     /// Ends it half-way; takes back what must not stay so.
     fn give_up(self: Box<Self>, _: &mut Shard) {}
 }

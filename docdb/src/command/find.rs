@@ -199,6 +199,9 @@ impl Producer for Find {
     ) -> Result<Filled> {
         source.catalog.check(&self.rows.selection)?;
         loop {
+            if !batch.copy(budget) {
+                return Ok(Filled::Later);
+            }
             if batch.is_full() {
                 let end = self.rows.is_done();
                 return Ok(if end { Filled::End } else { Filled::Full });
@@ -210,7 +213,7 @@ impl Producer for Find {
             };
             let document = stored(&slice)?;
             let Some(projection) = &self.projection else {
-                if !batch.push(document) {
+                if !batch.push_slice(&slice) {
                     self.rows.unread(slice);
                     return Ok(Filled::Full);
                 }

@@ -18,7 +18,7 @@ pub(super) fn open(shard: &mut Shard, cursor: Cursor, first: u64, single: bool) 
         deadline: cursor.deadline(shard.clock.now()),
         id: None,
         cursor,
-        batch: Batch::new("firstBatch", first),
+        batch: Batch::new("firstBatch", first).in_pieces(shard.memory()),
         single,
     };
     Box::new(fill).go_on(shard)
@@ -36,7 +36,7 @@ pub(super) fn go_on(shard: &mut Shard, id: i64, cursor: Cursor, most: u64) -> Re
         deadline,
         id: Some(id),
         cursor,
-        batch: Batch::new("nextBatch", most),
+        batch: Batch::new("nextBatch", most).in_pieces(shard.memory()),
         single: false,
     };
     Box::new(fill).go_on(shard)
@@ -55,6 +55,11 @@ struct Fill {
 }
 
 impl Resumable for Fill {
+    /// Forty that copy 16 MB in turns would hold all of it at once.
+    fn keeps_turn(&self) -> bool {
+        self.batch.is_copying()
+    }
+
     fn deadline(&self) -> Option<Nanos> {
         self.deadline
     }
@@ -76,7 +81,7 @@ impl Resumable for Fill {
                 let held = self.batch.len() + producer.held();
                 let fits = self.claim.hold(held);
                 // Where memory is short, what is there goes out: a batch may be as short as it likes, but not empty.
-                if fits || self.single || self.batch.is_empty() {
+                if fits || self.single || self.batch.is_empty() || self.batch.is_copying() {
                     shard.cursors.lend(self.id, &mut self.cursor);
                     return Ok(Flow::More(self));
                 }

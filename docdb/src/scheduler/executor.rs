@@ -43,6 +43,10 @@ pub trait Backend {
         context: &Context,
         interrupt: Option<Interrupt>,
     ) -> Step<Self::Task>;
+    /// A command that gave way goes on before others that did.
+    fn keeps_turn(&self, _: &Self::Task) -> bool {
+        false
+    }
     /// Makes everything since the last commit durable. After an error nothing of it counts.
     fn commit(&mut self) -> Result<Committed>;
     /// Makes durable what was acknowledged before it was (`--durability interval`).
@@ -201,6 +205,7 @@ impl<B: Backend> Executor<B> {
             context,
             arrived,
             started,
+            ..
         } = job;
         if started.is_none() {
             self.meter.waited(Nanos(now.0.saturating_sub(arrived.0)));
@@ -234,6 +239,7 @@ impl<B: Backend> Executor<B> {
                 None
             }
             (Step::More(task), Some(listed)) => {
+                let keeps_turn = self.backend.keeps_turn(&task);
                 let (work, started) = (Work::Begun(task, listed), started.or(Some(now)));
                 Some(Job {
                     ticket,
@@ -241,6 +247,7 @@ impl<B: Backend> Executor<B> {
                     context,
                     arrived,
                     started,
+                    keeps_turn,
                 })
             }
             (Step::More(_), None) => None,

@@ -25,6 +25,11 @@ pub(crate) trait Sent {
     fn client(&self) -> Option<&Arc<Client>> {
         None
     }
+
+    /// What remains of it goes on before what remains of others.
+    fn keeps_turn(&self) -> bool {
+        false
+    }
 }
 
 /// A queue per database, each bounded.
@@ -213,7 +218,7 @@ impl<T: Sent> FairQueue<T> {
     }
 
     /// The job that was popped last took `cost` nanoseconds; `rest` is what remains of it, and comes after what its
-    /// database has that is fresh, and after other rests.
+    /// database has that is fresh, and after other rests unless it keeps its turn.
     pub(crate) fn served(&mut self, database: &Arc<str>, cost: u64, rest: Option<T>) {
         let Some(lane) = self.lanes.get_mut(database) else {
             return;
@@ -225,7 +230,11 @@ impl<T: Sent> FairQueue<T> {
             lane.owed += cost;
         }
         if let Some(rest) = rest {
-            lane.rests.push_back(rest);
+            if rest.keeps_turn() {
+                lane.rests.push_front(rest);
+            } else {
+                lane.rests.push_back(rest);
+            }
             self.queued += 1;
         }
         if lane.len() > 0 {

@@ -39,11 +39,17 @@ pub(crate) struct Job<T> {
     pub(crate) arrived: Nanos,
     /// When its execution began; `None` while it waits for the first time.
     pub started: Option<Nanos>,
+    /// What remains of it goes on before what remains of others.
+    pub(crate) keeps_turn: bool,
 }
 
 impl<T> Sent for Job<T> {
     fn client(&self) -> Option<&Arc<Client>> {
         Some(&self.ticket.client)
+    }
+
+    fn keeps_turn(&self) -> bool {
+        self.keeps_turn
     }
 }
 

@@ -395,6 +395,7 @@ impl EventLoop {
                     context,
                     arrived: now,
                     started: None,
+                    keeps_turn: false,
                 };
                 self.execute(&database, job);
             }

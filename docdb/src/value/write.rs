@@ -144,9 +144,20 @@ impl Writer {
         self.bytes.extend_from_slice(value.as_bytes());
     }
 
-    /// One document of the array that was begun last. `index` counts from 0.
+    /// Begins one document of the array that was begun last; its bytes follow with [`Self::append`]. `index` counts from 0.
+    pub(crate) fn begin_item(&mut self, index: usize) {
+        self.named(kind::DOCUMENT, decimal(index, &mut [0; 20]).as_bytes());
+    }
+
+    /// One document of the array that was begun last.
     pub(crate) fn item(&mut self, index: usize, value: &RawDocument) {
-        self.document(decimal(index, &mut [0; 20]), value);
+        self.begin_item(index);
+        self.append(value.as_bytes());
+    }
+
+    /// Bytes of BSON as they are.
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
     }
 
     /// Ends what is still open.

@@ -27,6 +27,36 @@ fn a_slice_ends_by_time_although_few_documents_were_seen() {
 }
 
 #[test]
+fn a_large_document_comes_out_whole_however_often_others_had_their_turn() {
+    let mut server = Server::with_slice(2);
+    let row = |id: i32| doc! { "_id": id, "text": "x".repeat(3 << 20) };
+    (0..7).for_each(|id| server.insert("c", vec![row(id)]));
+    let mut step = server.begin(doc! { "find": "c" });
+    let (mut slices, mut kept) = (1, 0);
+    let first = loop {
+        match step {
+            Step::Done(reply) => break bson::Document::try_from(&*reply).unwrap(),
+            Step::More(task) => {
+                let context = server.context();
+                kept += usize::from(server.shard().keeps_turn(&task));
+                step = server.shard().go_on(task, &context, None);
+                slices += 1;
+            }
+        }
+    };
+    assert!(slices >= 30 && kept >= 25, "{kept} of {slices} slices");
+    let found = batch(&first, "firstBatch");
+    assert_eq!(found, (0..5).map(row).collect::<Vec<_>>());
+    let more = doc! { "getMore": cursor_id(&first), "collection": "c" };
+    let last = server.ok(more);
+    assert_eq!(
+        batch(&last, "nextBatch"),
+        (5..7).map(row).collect::<Vec<_>>()
+    );
+    assert_eq!(cursor_id(&last), 0);
+}
+
+#[test]
 fn a_killed_command_ends_and_an_index_half_built_is_gone() {
     let mut server = filled(100, 10);
     let step = server

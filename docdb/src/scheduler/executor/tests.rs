@@ -125,6 +125,7 @@ fn submit_for(
             context: context(),
             arrived,
             started: None,
+            keeps_turn: false,
         },
     )
 }
