@@ -578,15 +578,20 @@ fn shedding_by_a_full_processor_is_no_rule() {
     is(&sick(&service), Cause::PinnedThread, Confidence::Supported);
 }
 
-#[test]
-fn stalls_and_their_twin() {
-    let service = Service {
+/// Attempts are late in one second of four, and its thread is idle.
+fn stalling() -> Service {
+    Service {
         capacity: 5000.0,
         base: Nanos::from_millis(1),
         threads: |_| vec![ThreadLoad::new("main", 0.1, 0.0)],
         stalls: true,
         ..Service::default()
-    };
+    }
+}
+
+#[test]
+fn stalls_and_their_twin() {
+    let service = stalling();
     let record = search(&service, &[0.02, 0.05, 0.1, 0.2], true);
     is(&record, Cause::Stalls, Confidence::Supported);
     // Three levels of a service that was too fast for the generator passed, as their late seconds were taken for spells.

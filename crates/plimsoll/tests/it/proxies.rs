@@ -25,29 +25,13 @@ enum Manner {
     Closes,
 }
 
-struct Proxy {
-    port: u16,
-    heard: Heard,
+fn start(manner: Manner) -> Wire {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    Wire::with(listener, move |client, heard| serve(client, manner, heard))
 }
 
-impl Proxy {
-    fn start(manner: Manner) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let heard = Heard::default();
-        let ears = heard.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let ears = ears.clone();
-                std::thread::spawn(move || serve(stream, manner, &ears));
-            }
-        });
-        Self { port, heard }
-    }
-
-    fn url(&self) -> String {
-        format!("http://{USER}@127.0.0.1:{}", self.port)
-    }
+fn address(proxy: &Wire) -> String {
+    format!("http://{USER}@127.0.0.1:{}", proxy.port)
 }
 
 fn serve(client: TcpStream, manner: Manner, heard: &Heard) {
@@ -97,17 +81,11 @@ fn secure(folder: &Folder) -> (u16, Heard, String) {
         .unwrap();
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let heard = Heard::default();
-    let ears = heard.clone();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let session = ServerConnection::new(Arc::clone(&config)).unwrap();
-            let ears = ears.clone();
-            std::thread::spawn(move || ears.talk(StreamOwned::new(session, stream), ok));
-        }
+    let shop = Wire::with(listener, move |stream, heard| {
+        let session = ServerConnection::new(Arc::clone(&config)).unwrap();
+        heard.talk(StreamOwned::new(session, stream), ok);
     });
-    (port, heard, file)
+    (shop.port, shop.heard, file)
 }
 
 /// Without the proxies of whoever runs the tests.
@@ -159,10 +137,10 @@ fn ok_count(command: &mut Command) -> u64 {
 #[test]
 fn what_is_plain_is_asked_of_the_proxy_by_its_whole_url() {
     let folder = Folder::new();
-    let (proxy, url) = (Proxy::start(Manner::Closes), "http://shop.test/cart?a=1");
-    let one = ok_count(run(&folder, url, &[]).env("HTTP_PROXY", proxy.url()));
+    let (proxy, url) = (start(Manner::Closes), "http://shop.test/cart?a=1");
+    let one = ok_count(run(&folder, url, &[]).env("HTTP_PROXY", address(&proxy)));
     assert_eq!((one, proxy.heard.all().len()), (10, 11));
-    let line = said(script(&folder, url).env("http_proxy", proxy.url()));
+    let line = said(script(&folder, url).env("http_proxy", address(&proxy)));
     assert!(line.contains("said 200 ok 0"), "{line}");
     let all = proxy.heard.all();
     assert_eq!(all.len(), 12);
@@ -178,13 +156,13 @@ fn what_is_plain_is_asked_of_the_proxy_by_its_whole_url() {
 fn what_is_secure_goes_through_a_tunnel() {
     let folder = Folder::new();
     let (port, heard, certificate) = secure(&folder);
-    let (proxy, url) = (Proxy::start(Manner::Leads(port)), "https://shop.test/cart");
+    let (proxy, url) = (start(Manner::Leads(port)), "https://shop.test/cart");
     let more = ["--cacert", &certificate];
-    let one = ok_count(run(&folder, url, &more).env("HTTPS_PROXY", proxy.url()));
+    let one = ok_count(run(&folder, url, &more).env("HTTPS_PROXY", address(&proxy)));
     assert_eq!((one, heard.all().len()), (10, 11));
     let connected = proxy.heard.all().len();
     assert!((2..=3).contains(&connected), "{connected} connections");
-    let line = said(script(&folder, url).env("HTTPS_PROXY", proxy.url()));
+    let line = said(script(&folder, url).env("HTTPS_PROXY", address(&proxy)));
     assert!(line.contains("said 200 ok 0"), "{line}");
     assert_eq!(proxy.heard.all().len(), connected + 1);
     for asked in proxy.heard.all() {
@@ -198,7 +176,7 @@ fn what_is_secure_goes_through_a_tunnel() {
     }
     // The certificate is held against the name of the URL, not against that of the proxy.
     let other = run(&folder, "https://other.test/", &more)
-        .env("HTTPS_PROXY", proxy.url())
+        .env("HTTPS_PROXY", address(&proxy))
         .output();
     let (code, _, err) = finished(&other.unwrap());
     assert_eq!(code, 7, "{err}");
@@ -209,8 +187,8 @@ fn what_is_secure_goes_through_a_tunnel() {
 fn each_scheme_has_its_proxy_and_some_hosts_have_none() {
     let folder = Folder::new();
     let (proxy, other, server) = (
-        Proxy::start(Manner::Closes),
-        Proxy::start(Manner::Closes),
+        start(Manner::Closes),
+        start(Manner::Closes),
         Wire::start(ok),
     );
     let seen = || (proxy.heard.all().len(), other.heard.all().len());
@@ -219,17 +197,17 @@ fn each_scheme_has_its_proxy_and_some_hosts_have_none() {
     let direct = format!("http://direct.test:{}/", server.port);
     for (variables, urls) in [
         // This host is never reached through a proxy, and needs no exception.
-        (vec![("HTTP_PROXY", proxy.url())], vec![&here]),
+        (vec![("HTTP_PROXY", address(&proxy))], vec![&here]),
         (
             vec![
-                ("HTTP_PROXY", proxy.url()),
+                ("HTTP_PROXY", address(&proxy)),
                 ("NO_PROXY", "a.test, direct.test".to_owned()),
             ],
             vec![&direct],
         ),
         (
             vec![
-                ("HTTP_PROXY", proxy.url()),
+                ("HTTP_PROXY", address(&proxy)),
                 (
                     "no_proxy",
                     format!(".other.test,direct.test:{}", server.port),
@@ -237,7 +215,7 @@ fn each_scheme_has_its_proxy_and_some_hosts_have_none() {
             ],
             vec![&direct],
         ),
-        (vec![("HTTPS_PROXY", other.url())], vec![&here, &direct]),
+        (vec![("HTTPS_PROXY", address(&other))], vec![&here, &direct]),
     ] {
         for url in urls {
             let before = server.all().len();
@@ -247,11 +225,14 @@ fn each_scheme_has_its_proxy_and_some_hosts_have_none() {
         }
     }
     let before = server.all().len();
-    let url = ok_count(run(&folder, &here, &[]).env("HTTP_PROXY", proxy.url()));
+    let url = ok_count(run(&folder, &here, &[]).env("HTTP_PROXY", address(&proxy)));
     assert_eq!((url, server.all().len()), (10, before + 11));
     assert_eq!(seen(), (0, 0));
     let shop = format!("http://shop.test:{}/", server.port);
-    let variables = [("HTTP_PROXY", proxy.url()), ("HTTPS_PROXY", other.url())];
+    let variables = [
+        ("HTTP_PROXY", address(&proxy)),
+        ("HTTPS_PROXY", address(&other)),
+    ];
     let line = said(script(&folder, &shop).envs(variables));
     assert!(line.contains("said 200 ok 0"), "{line}");
     assert_eq!(seen(), (1, 0), "the scheme of the URL chooses");
@@ -282,9 +263,9 @@ fn a_proxy_that_does_not_lead_on_is_named_with_what_it_said() {
             "the proxy closed the connection instead of leading on",
         ),
     ] {
-        let proxy = Proxy::start(manner);
+        let proxy = start(manner);
         let before = run(&folder, url, &[])
-            .env("HTTPS_PROXY", proxy.url())
+            .env("HTTPS_PROXY", address(&proxy))
             .output();
         let (code, _, err) = finished(&before.unwrap());
         assert_eq!(code, 7, "{words}: {err}");
@@ -293,14 +274,14 @@ fn a_proxy_that_does_not_lead_on_is_named_with_what_it_said() {
             assert!(err.contains(part), "{part} in {err}");
         }
         let without = run(&folder, url, &["--no-preflight", "--slo", "errors<1%"])
-            .env("HTTPS_PROXY", proxy.url())
+            .env("HTTPS_PROXY", address(&proxy))
             .output();
         let (code, out, err) = finished(&without.unwrap());
         let summary: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(summary["outcomes"]["refused"], 10, "{words}: {out}");
         // Undecided where the generator itself stood still in a run as short as this.
         assert!([99, 5].contains(&code), "{words}: {code}: {err}");
-        let line = said(script(&folder, url).env("HTTPS_PROXY", proxy.url()));
+        let line = said(script(&folder, url).env("HTTPS_PROXY", address(&proxy)));
         assert!(
             line.contains(&format!("said 0 null 1000 {words}")),
             "{line}"

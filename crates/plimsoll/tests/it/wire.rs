@@ -1,7 +1,7 @@
 //! What came over the wire, request by request, at a server or proxy of the test.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 /// What a request is answered with.
@@ -99,13 +99,21 @@ impl Wire {
     }
 
     pub(crate) fn on(listener: TcpListener, answer: Answer) -> Self {
+        Self::with(listener, move |stream, heard| heard.talk(stream, answer))
+    }
+
+    /// Each connection on a thread of its own.
+    pub(crate) fn with<F>(listener: TcpListener, serve: F) -> Self
+    where
+        F: Fn(TcpStream, &Heard) + Clone + Send + 'static,
+    {
         let port = listener.local_addr().unwrap().port();
         let heard = Heard::default();
         let ears = heard.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let ears = ears.clone();
-                std::thread::spawn(move || ears.talk(stream, answer));
+                let (ears, serve) = (ears.clone(), serve.clone());
+                std::thread::spawn(move || serve(stream, &ears));
             }
         });
         Self { port, heard }

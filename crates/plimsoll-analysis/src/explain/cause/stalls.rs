@@ -100,26 +100,24 @@ fn held_up(case: &Case, tier: &Tier, bursts: &[&WindowFacts]) -> Option<String> 
             .saturating_sub(Nanos::from_secs_f64(tick.seconds / 2.0));
         bursts.iter().any(|w| w.start <= middle && middle < w.end)
     });
-    let (then, else_) = (taken(&within), taken(&between));
+    let (then, otherwise) = (taken(&within), taken(&between));
     let waits = |ticks: &[&Tick]| {
         let facts = tier_facts(ticks, &tier.name);
         facts.wait + facts.stolen
     };
     let waited = waits(&within) >= waits(&between) + WAITED;
-    if then.cores < else_.cores + neighbours::WORTH_A_WORD || !(waited || then.is_full) {
+    if then.cores < otherwise.cores + neighbours::WORTH_A_WORD || !(waited || then.is_full) {
         return None;
     }
-    let hosts = || within.iter().filter_map(|tick| tick.host);
-    let who = neighbours::busiest(hosts())
+    let who = neighbours::busiest(within.iter().filter_map(|tick| tick.host))
         .unwrap_or_else(|| format!("others took {} of its cores", three_digits(then.cores)));
     Some(format!(
         "in those seconds the host was not the service's alone: {who}; between them others took {} cores",
-        three_digits(else_.cores)
+        three_digits(otherwise.cores)
     ))
 }
 
 /// What others took of a host.
-#[derive(Default)]
 struct Taken {
     /// Cores, neighbours and other guests of the hypervisor together.
     cores: f64,

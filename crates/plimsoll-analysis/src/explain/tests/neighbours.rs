@@ -4,8 +4,8 @@ use plimsoll_core::Nanos;
 use plimsoll_core::record::{HostSample, NeighbourSample, Record, Seen};
 use plimsoll_core::verdict::{Cause, Confidence};
 
-use super::build::{Service, ThreadLoad, search};
-use super::{is, service, sick};
+use super::build::{ThreadLoad, search};
+use super::{is, service, sick, stalling};
 
 #[test]
 fn a_thread_that_neighbours_keep_from_its_core_is_suspected_and_they_are_named() {
@@ -33,16 +33,9 @@ fn a_thread_that_neighbours_keep_from_its_core_is_suspected_and_they_are_named()
     is(&sick(&service(crowded)), Cause::Cpu, Confidence::Suspected);
 }
 
-/// A service whose attempts are late in one second of four, and what the host says in those and in the others.
+/// What the host says in the seconds in which attempts are late, and in the others.
 fn in_bursts(of_host: impl Fn(&mut HostSample, bool)) -> Record {
-    let service = Service {
-        capacity: 5000.0,
-        base: Nanos::from_millis(1),
-        threads: |_| vec![ThreadLoad::new("main", 0.1, 0.0)],
-        stalls: true,
-        ..Service::default()
-    };
-    let mut record = search(&service, &[0.02, 0.05, 0.1, 0.2], true);
+    let mut record = search(&stalling(), &[0.02, 0.05, 0.1, 0.2], true);
     let windows = record.windows.iter();
     let late =
         windows.filter(|window| window.in_flight_max as f64 > 1.0 + window.in_flight_mean.ceil());
