@@ -64,13 +64,16 @@ impl Client {
     }
 
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut at = 0;
-        self.alarm.set(Instant::now() + STALLED);
+        let (mut at, mut until) = (0, None);
         poll_fn(|cx| match self.wire.poll_put(cx, bytes, &mut at) {
-            Poll::Pending if self.alarm.poll(cx).is_ready() => {
-                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            Poll::Pending => {
+                // Most are written at once, and need no clock.
+                let until = *until.get_or_insert_with(|| Instant::now() + STALLED);
+                self.alarm.set(until);
+                let is_late = self.alarm.poll(cx);
+                is_late.map(|()| Err(io::ErrorKind::TimedOut.into()))
             }
-            put => put,
+            put @ Poll::Ready(_) => put,
         })
         .await
     }

@@ -203,6 +203,7 @@ async fn head(
 }
 
 fn came(read: &RequestHead<'_>, peer: IpAddr, is_secure: bool, server: &Server) -> Came {
+    let now = server.now();
     let policy = server.policy();
     let way = Way::of(read, peer, is_secure, &policy.config.trusted);
     let asked = incoming::asked(read, way.client, &policy);
@@ -210,7 +211,7 @@ fn came(read: &RequestHead<'_>, peer: IpAddr, is_secure: bool, server: &Server) 
         .log()
         .map(|_| Line::new(read, &asked, is_secure, "HTTP/1.1"));
     let is_bare = read.framing == Framing::Length(0) && read.upgrade.is_none();
-    if is_bare && let Some(answer) = server.turns_away(&asked) {
+    if is_bare && let Some(answer) = server.turns_away(now, &asked) {
         let refused = Refused {
             answer,
             is_head: read.method == "HEAD",
@@ -219,11 +220,15 @@ fn came(read: &RequestHead<'_>, peer: IpAddr, is_secure: bool, server: &Server) 
         };
         return Came::Refused(refused, line);
     }
-    Came::Request(Box::new(Incoming::new(read, &way, asked)), line)
+    Came::Request(Box::new(Incoming::new(now, read, &way, asked)), line)
 }
 
-/// A head that comes in small pieces is not read again for each of them: once it ends, or has doubled (it may be wrong).
+/// A head that comes in small pieces is not read again for each of them: once it ends, or has doubled (it may be wrong). Most come
+/// in one.
 fn is_worth_reading(inbox: &[u8], seen: usize, looked: usize) -> bool {
+    if looked == 0 {
+        return !inbox.is_empty();
+    }
     let fresh = inbox.get(seen.saturating_sub(3)..).unwrap_or_default();
     let has_end = fresh.windows(2).any(|two| two == b"\n\n" || two == b"\n\r");
     inbox.len() > seen && (has_end || inbox.len() >= 2 * looked || inbox.len() > HEAD_BYTES_USUAL)

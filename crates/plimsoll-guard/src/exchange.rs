@@ -1,6 +1,5 @@
 //! One request through to the upstream and its answer back, both as they come.
 
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -141,11 +140,13 @@ pub(crate) struct Exchange<'a, S> {
     answered: Option<bool>,
     /// Counted beside the limit from now on.
     outside: Option<Outside>,
-    moved_at: Instant,
+    /// When anything was moved last, as far as it has come to rest since.
+    moved_at: Option<Instant>,
     /// All of the request has been sent since then.
     sent_at: Option<Instant>,
     /// The answer must be whole by then.
     whole_by: Option<Instant>,
+    /// The answer has begun, seen when it came to rest for the first time since.
     begun_at: Option<Instant>,
     /// How long the service has waited for the client's body, and since when it does so again.
     starved: Duration,
@@ -161,7 +162,6 @@ impl<'a, S: Side> Exchange<'a, S> {
         upload: Upload,
         server: &'a Rc<Server>,
     ) -> Self {
-        let now = Instant::now();
         let parser = AnswerParser::new(incoming.is_head);
         Self {
             side,
@@ -178,17 +178,18 @@ impl<'a, S: Side> Exchange<'a, S> {
             facts: Facts::default(),
             answered: None,
             outside: None,
-            moved_at: now,
+            moved_at: None,
             sent_at: None,
-            whole_by: seat.whole_left(server.now()).map(|left| now + left),
+            whole_by: seat.whole_left(server).map(|left| Instant::now() + left),
             begun_at: None,
             starved: Duration::ZERO,
             starved_at: None,
         }
     }
 
-    pub(crate) async fn run(mut self) -> Result<Done, Failed> {
-        match poll_fn(|cx| self.turn(cx)).await {
+    /// What came of it, once nothing more is to be moved.
+    pub(crate) fn ended(self, outcome: Result<(), Trouble>) -> Result<Done, Failed> {
+        match outcome {
             Ok(()) => {
                 let is_sent = self.side.is_body_over() && self.is_sent();
                 let is_clean = self.answered == Some(true) && is_sent && !self.is_deaf;
@@ -201,28 +202,36 @@ impl<'a, S: Side> Exchange<'a, S> {
             Err(trouble) => Err(Failed {
                 trouble,
                 facts: self.facts,
-                is_unanswered: !self.parser.started(),
+                is_unanswered: !self.parser.started() && self.answered.is_none(),
                 upload: self.out,
             }),
         }
     }
 
     /// Moves whatever can be moved, in both directions.
-    fn turn(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Trouble>> {
+    pub(crate) fn turn(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Trouble>> {
         if let Some(at) = self.starved_at.take() {
             self.starved += at.elapsed();
         }
+        let mut has_moved = false;
         loop {
             match self.step(cx) {
                 Err(trouble) => return Poll::Ready(Err(trouble)),
                 Ok(_) if self.answered.is_some() && self.side.backlog() == 0 => {
                     return Poll::Ready(Ok(()));
                 }
-                Ok(true) => self.moved_at = Instant::now(),
+                Ok(true) => has_moved = true,
                 Ok(false) => match self.look(cx) {
                     Err(trouble) => return Poll::Ready(Err(trouble)),
                     Ok(true) => {}
-                    Ok(false) => return self.rest(cx),
+                    Ok(false) => {
+                        // The clock is read once a turn: to ask it at every step costs 3 % of a small request.
+                        let now = Instant::now();
+                        if has_moved {
+                            self.moved_at = Some(now);
+                        }
+                        return self.rest(cx, now);
+                    }
                 },
             }
         }
@@ -235,6 +244,10 @@ impl<'a, S: Side> Exchange<'a, S> {
                 return Err(Trouble::ClientLeft);
             }
         } else {
+            if self.is_sent() {
+                // A tunnel's bytes may come behind a head that left no room for them.
+                self.forget();
+            }
             moved |= self.side.take_body(cx, &mut self.out)?;
         }
         moved |= self.send(cx);
@@ -256,8 +269,11 @@ impl<'a, S: Side> Exchange<'a, S> {
     }
 
     /// Nothing can be moved now: what that means for the permit, and how long it may last.
-    fn rest(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Trouble>> {
-        let now = Instant::now();
+    fn rest(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Result<(), Trouble>> {
+        if self.facts.status != 0 {
+            self.begun_at.get_or_insert(now);
+        }
+        let moved_at = *self.moved_at.get_or_insert(now);
         let is_sent = self.is_sent();
         let is_starved =
             is_sent && !self.is_deaf && !self.side.is_body_over() && self.begun_at.is_none();
@@ -266,7 +282,7 @@ impl<'a, S: Side> Exchange<'a, S> {
         } else if is_sent {
             self.sent_at.get_or_insert(now);
         }
-        let (until, trouble) = self.deadline(is_starved);
+        let (until, trouble) = self.deadline(moved_at, is_starved);
         if now >= until {
             return Poll::Ready(Err(trouble));
         }
@@ -297,13 +313,13 @@ impl<'a, S: Side> Exchange<'a, S> {
     }
 
     /// When it ends unless something moves, and whose fault that is.
-    fn deadline(&self, is_starved: bool) -> (Instant, Trouble) {
+    fn deadline(&self, moved_at: Instant, is_starved: bool) -> (Instant, Trouble) {
         let timeouts = &self.seat.timeouts;
         if self.facts.is_stream {
             // Both are done with it, as far as can be seen.
-            return (self.moved_at + timeouts.stream, Trouble::ClientLeft);
+            return (moved_at + timeouts.stream, Trouble::ClientLeft);
         }
-        let idle = self.moved_at + timeouts.idle;
+        let idle = moved_at + timeouts.idle;
         if is_starved {
             return (idle, Trouble::SlowBody);
         }
@@ -321,7 +337,7 @@ impl<'a, S: Side> Exchange<'a, S> {
         if self.outside.is_none() && self.seat.permit.is_held() {
             self.outside = Outside::enter(self.server);
             if self.outside.is_some() {
-                self.seat.permit.end(ended);
+                self.seat.permit.end_early(ended);
             }
         }
     }
@@ -351,12 +367,17 @@ impl<'a, S: Side> Exchange<'a, S> {
             Poll::Ready(Err(_)) => self.is_deaf = true,
         }
         self.out_at = self.out.bytes.len();
+        self.forget();
+        self.shut(cx);
+        true
+    }
+
+    /// What has been sent, and will not be sent again, makes room for more.
+    fn forget(&mut self) {
         if !self.is_safe || self.parser.started() {
             self.out.bytes.clear();
             self.out_at = 0;
         }
-        self.shut(cx);
-        true
     }
 
     /// Tells the upstream of a tunnel that no more comes; the other half goes on. Whether that moved anything.
@@ -370,6 +391,7 @@ impl<'a, S: Side> Exchange<'a, S> {
 
     /// Reads of the answer.
     fn hear(&mut self, cx: &mut Context<'_>) -> Step {
+        let was_begun = self.facts.status != 0;
         let upstream = &mut self.upstream;
         let mut tap = Tap(&mut *self.side, &mut self.facts);
         let parser = &mut self.parser;
@@ -385,8 +407,7 @@ impl<'a, S: Side> Exchange<'a, S> {
         if self.facts.interims > INTERIMS_MOST {
             return Err(Trouble::Broken);
         }
-        if self.facts.status != 0 && self.begun_at.is_none() {
-            self.begun_at = Some(Instant::now());
+        if self.facts.status != 0 && !was_begun {
             if let Some(load) = self.facts.load {
                 self.seat.member.gate.report(load);
             }

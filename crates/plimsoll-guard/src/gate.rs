@@ -1,8 +1,11 @@
 //! Permits: a request enters when admission says so, and its permit comes back however it ends.
 
+mod entry;
+mod holder;
+mod waiter;
+
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -15,6 +18,9 @@ use plimsoll_core::Nanos;
 use tokio::sync::oneshot;
 
 use crate::refusal;
+pub(crate) use entry::Entry;
+pub(crate) use holder::{Holder, Holders};
+use waiter::{Outcome, Standing, Waiter};
 
 /// As many as there are reasons to refuse: those of admission, and last that too many go on beside the limit.
 pub(crate) const REASONS: usize = Refusal::ALL.len() + 1;
@@ -28,9 +34,6 @@ const WALL_EVERY: Nanos = Nanos::from_secs(1);
 /// What an upstream says of its load is true for so long.
 const REPORTED: Nanos = Nanos::from_secs(2);
 
-pub(crate) type Holders = BTreeMap<Ticket, Holder>;
-type Outcome = Result<(), Refusal>;
-
 /// The permits of one upstream, and whether it is well.
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -38,7 +41,7 @@ pub(crate) struct Gate {
     is_shadow: Cell<bool>,
     inner: RefCell<Inner>,
     health: RefCell<Health>,
-    /// Requests that need no permit, and are there.
+    /// Requests that need no permit, or need it no more, and are there.
     beside: Cell<usize>,
     /// How full the upstream says that it is, 0 to 1, and when it said so.
     reported: Cell<Option<(Nanos, f64)>>,
@@ -55,32 +58,6 @@ struct Inner {
     /// By reason: refused, and let through by a trial that would have been. A trial may begin and end while it runs.
     refused: [u64; REASONS],
     spared: [u64; REASONS],
-}
-
-/// Who is told what becomes of a ticket.
-#[derive(Debug)]
-enum Waiter {
-    Asks(oneshot::Sender<Outcome>),
-    /// Of a trial: it went on at once.
-    Passed(Rc<Cell<Standing>>),
-}
-
-/// What would have become by now of a request that a trial let through at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    Waiting,
-    Admitted,
-    Refused(Refusal),
-}
-
-/// Who holds a permit, for `explain`.
-#[derive(Debug, Clone)]
-pub(crate) struct Holder {
-    pub(crate) route: String,
-    pub(crate) client: IpAddr,
-    /// The tenant, where it is not the client's address.
-    pub(crate) tenant: Option<String>,
-    pub(crate) since: Nanos,
 }
 
 impl Gate {
@@ -140,9 +117,9 @@ impl Gate {
         (self.now() - at < REPORTED).then_some(load)
     }
 
-    /// As the choice between upstreams sees it, with one more request. Those that need no permit count only for their like, so that
-    /// these are spread: they are no work, and where they are many would keep all of the others away.
-    pub(crate) fn candidate(&self, waits: bool) -> Candidate {
+    /// As the choice between upstreams sees it, with one more request. Those without a permit count only for their like, which
+    /// `stays`, too, so that these are spread: they are no work, and where they are many would keep all of the others away.
+    pub(crate) fn candidate(&self, stays: bool) -> Candidate {
         let inner = self.inner.borrow();
         let admission = &inner.admission;
         let ghosts = inner.waiters.len().saturating_sub(admission.waiting());
@@ -150,7 +127,7 @@ impl Gate {
         let limit = f64::from(admission.limit());
         // Others may use it, too: it is as full as it says at least.
         let busy = (busy as f64).max(self.reported().unwrap_or(0.0) * limit + 1.0);
-        let beside = if waits { self.beside.get() } else { 0 };
+        let beside = if stays { self.beside.get() } else { 0 };
         self.with_health(|health, now| Candidate {
             busy: busy + beside as f64,
             room: limit * health.weight(now),
@@ -159,62 +136,55 @@ impl Gate {
     }
 
     /// Why a request is refused at the door; if it is not, nothing has happened.
-    pub(crate) fn turns_away(&self, request: &Request) -> Option<Refusal> {
+    pub(crate) fn turns_away(&self, now: Nanos, request: &Request) -> Option<Refusal> {
         if self.is_shadow.get() {
             return None;
         }
         let mut inner = self.inner.borrow_mut();
-        let refusal = inner.admission.turns_away(self.now(), request)?;
+        let refusal = inner.admission.turns_away(now, request)?;
         inner.refused[refusal as usize] += 1;
         Some(refusal)
     }
 
-    /// Waits for a permit; `holder` says who it is, once there is one. Dropping the future gives the place back.
-    pub(crate) async fn enter(
+    /// Asks for a permit; `holder` says who it is, once there is one.
+    pub(crate) fn enter(
         self: &Rc<Self>,
+        now: Nanos,
         request: &Request,
         holder: impl FnOnce() -> Holder,
-    ) -> Result<Permit, Refusal> {
+    ) -> Entry<Result<Permit, Refusal>, Waiting> {
         if self.is_shadow.get() {
-            return Ok(self.pass(request, holder()));
+            return Entry::Decided(Ok(self.pass(now, request, holder())));
         }
-        let mut waiting = {
-            let mut inner = self.inner.borrow_mut();
-            let ticket = inner.admission.arrives(self.now(), request);
-            // Most are decided at once: nobody has to be woken for it.
-            if let Some(outcome) = inner.tell_but(Some(ticket)) {
-                outcome?;
-                inner.holders.insert(ticket, holder());
-                return Ok(self.permit(ticket, None));
-            }
-            let (sender, receiver) = oneshot::channel();
-            inner.waiters.insert(ticket, Waiter::Asks(sender));
-            Waiting {
-                gate: Rc::clone(self),
-                ticket,
-                receiver,
-                is_decided: false,
-            }
-        };
-        let outcome = (&mut waiting.receiver).await;
-        waiting.is_decided = true;
-        // A sender is dropped unused only with the gate itself.
-        outcome.unwrap_or(Err(Refusal::Full))?;
         let mut inner = self.inner.borrow_mut();
-        inner.holders.insert(waiting.ticket, holder());
-        Ok(self.permit(waiting.ticket, None))
+        let ticket = inner.admission.arrives(now, request);
+        // Most are decided at once: nobody has to be woken for it.
+        if let Some(outcome) = inner.tell_but(Some(ticket)) {
+            return Entry::Decided(outcome.map(|()| {
+                inner.holders.insert(ticket, holder());
+                self.permit(now, ticket, None)
+            }));
+        }
+        let (sender, receiver) = oneshot::channel();
+        inner.waiters.insert(ticket, Waiter::Asks(sender));
+        Entry::Waits(Waiting {
+            gate: Rc::clone(self),
+            ticket,
+            receiver,
+            is_decided: false,
+        })
     }
 
     /// Lets a request through at once, and notes what would have become of it.
-    fn pass(self: &Rc<Self>, request: &Request, holder: Holder) -> Permit {
+    fn pass(self: &Rc<Self>, now: Nanos, request: &Request, holder: Holder) -> Permit {
         let mut inner = self.inner.borrow_mut();
-        let ticket = inner.admission.arrives(self.now(), request);
+        let ticket = inner.admission.arrives(now, request);
         let standing = Rc::new(Cell::new(Standing::Waiting));
         let waiter = Waiter::Passed(Rc::clone(&standing));
         inner.waiters.insert(ticket, waiter);
         inner.holders.insert(ticket, holder);
         inner.tell();
-        self.permit(ticket, Some(standing))
+        self.permit(now, ticket, Some(standing))
     }
 
     /// For a request that needs none: what it comes to says how the upstream is, and nothing about the limit. `is_spared` where
@@ -226,10 +196,12 @@ impl Gate {
         self.beside.set(self.beside.get() + 1);
         Permit {
             gate: Rc::clone(self),
+            began: self.now(),
             ticket: None,
             is_held: Cell::new(true),
             trial: None,
             is_spared,
+            is_beside: Cell::new(true),
         }
     }
 
@@ -238,20 +210,27 @@ impl Gate {
         self.inner.borrow_mut().refused[STREAMS] += 1;
     }
 
-    fn permit(self: &Rc<Self>, ticket: Ticket, trial: Option<Rc<Cell<Standing>>>) -> Permit {
+    fn permit(
+        self: &Rc<Self>,
+        began: Nanos,
+        ticket: Ticket,
+        trial: Option<Rc<Cell<Standing>>>,
+    ) -> Permit {
         Permit {
             gate: Rc::clone(self),
+            began,
             ticket: Some(ticket),
             is_held: Cell::new(true),
             trial,
             is_spared: false,
+            is_beside: Cell::new(false),
         }
     }
 
-    fn ended(&self, ticket: Ticket, ended: Ended) {
+    fn ended(&self, now: Nanos, ticket: Ticket, ended: Ended) {
         let mut inner = self.inner.borrow_mut();
         inner.holders.remove(&ticket);
-        inner.admission.ended(self.now(), ticket, ended);
+        inner.admission.ended(now, ticket, ended);
         inner.tell();
     }
 
@@ -352,11 +331,30 @@ fn wall() -> Nanos {
     Nanos::from_millis(wall_millis().cast_unsigned())
 }
 
-struct Waiting {
+/// A place in the queue, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Waiting {
     gate: Rc<Gate>,
     ticket: Ticket,
     receiver: oneshot::Receiver<Outcome>,
     is_decided: bool,
+}
+
+impl Waiting {
+    /// Waits for the permit; `holder` says who it is then. Dropping the future gives the place back.
+    pub(crate) async fn decided(
+        mut self,
+        holder: impl FnOnce() -> Holder,
+    ) -> Result<Permit, Refusal> {
+        let outcome = (&mut self.receiver).await;
+        self.is_decided = true;
+        // A sender is dropped unused only with the gate itself.
+        outcome.unwrap_or(Err(Refusal::Full))?;
+        let gate = &self.gate;
+        let mut inner = gate.inner.borrow_mut();
+        inner.holders.insert(self.ticket, holder());
+        Ok(gate.permit(gate.now(), self.ticket, None))
+    }
 }
 
 impl Drop for Waiting {
@@ -371,16 +369,24 @@ impl Drop for Waiting {
 #[derive(Debug)]
 pub(crate) struct Permit {
     gate: Rc<Gate>,
+    began: Nanos,
     /// None: it counts beside the limit.
     ticket: Option<Ticket>,
     is_held: Cell<bool>,
     /// Of a trial: it was let through at once, whatever would have become of it.
     trial: Option<Rc<Cell<Standing>>>,
-    /// The same, beside the limit.
+    /// The same, beside the limit: it is to be counted once it is over.
     is_spared: bool,
+    /// Counted among those without a permit.
+    is_beside: Cell<bool>,
 }
 
 impl Permit {
+    /// When it was given.
+    pub(crate) fn began(&self) -> Nanos {
+        self.began
+    }
+
     /// Whether it keeps somebody else waiting.
     pub(crate) fn is_held(&self) -> bool {
         self.ticket.is_some() && self.is_held.get()
@@ -396,6 +402,14 @@ impl Permit {
         self.give_back(ended, reply);
     }
 
+    /// Gives it back, while what it was for goes on.
+    pub(crate) fn end_early(&self, ended: Ended) {
+        self.end(ended);
+        if !self.is_beside.replace(true) {
+            self.gate.beside.set(self.gate.beside.get() + 1);
+        }
+    }
+
     /// Gives it back: there was no whole answer.
     pub(crate) fn fail(&self, reply: Reply) {
         self.give_back(Ended::Failed, Some(reply));
@@ -405,15 +419,15 @@ impl Permit {
         if !self.is_held.replace(false) {
             return;
         }
+        let now = self.gate.now();
         if let Some(reply) = reply {
-            self.gate
-                .with_health(|health, now| health.replied(now, reply));
+            self.gate.health().replied(now, reply);
         }
         let Some(ticket) = self.ticket else {
             return self.passes_beside();
         };
         if !self.leaves_trial(ticket) {
-            self.gate.ended(ticket, ended);
+            self.gate.ended(now, ticket, ended);
         }
     }
 
@@ -442,9 +456,6 @@ impl Permit {
 
     /// Why it would have been refused, if it was let through only for a trial.
     pub(crate) fn would_refuse(&self) -> Option<&'static str> {
-        if self.is_spared {
-            return Some(refusal::STREAMS.reason);
-        }
         match self.trial.as_ref()?.get() {
             Standing::Refused(refusal) => Some(refusal::word(refusal)),
             Standing::Waiting | Standing::Admitted => None,
@@ -454,16 +465,17 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let is_held = self.is_held.replace(false);
-        let Some(ticket) = self.ticket else {
-            if is_held {
-                self.passes_beside();
-            }
-            let beside = &self.gate.beside;
-            return beside.set(beside.get().saturating_sub(1));
-        };
-        if is_held && !self.leaves_trial(ticket) {
-            self.gate.left(ticket);
+        let beside = &self.gate.beside;
+        if self.is_beside.get() {
+            beside.set(beside.get().saturating_sub(1));
+        }
+        if !self.is_held.replace(false) {
+            return;
+        }
+        match self.ticket {
+            None => self.passes_beside(),
+            Some(ticket) if self.leaves_trial(ticket) => {}
+            Some(ticket) => self.gate.left(ticket),
         }
     }
 }

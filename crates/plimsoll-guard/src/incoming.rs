@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use plimsoll_core::Nanos;
 use plimsoll_net::h1::serving::{Framing, RequestHead};
 
 use crate::policy::{Asked, Facts, Policy};
@@ -10,6 +11,8 @@ use crate::trust::Way;
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Incoming {
+    /// When its client began to wait.
+    pub(crate) came: Nanos,
     /// For the upstream, complete.
     pub(crate) head: Vec<u8>,
     pub(crate) framing: Framing,
@@ -48,10 +51,11 @@ impl Incoming {
         }
     }
 
-    pub(crate) fn new(read: &RequestHead<'_>, way: &Way<'_>, asked: Asked) -> Self {
+    pub(crate) fn new(came: Nanos, read: &RequestHead<'_>, way: &Way<'_>, asked: Asked) -> Self {
         let is_safe = matches!(read.method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
             && read.framing == Framing::Length(0);
         Self {
+            came,
             head: outgoing(read, way),
             framing: read.framing,
             is_head: read.method == "HEAD",
@@ -72,6 +76,7 @@ pub(crate) fn asked(read: &RequestHead<'_>, client: IpAddr, policy: &Policy) -> 
         target: read.target,
         host: read.host,
         client,
+        is_upgrade: read.upgrade.is_some(),
         field: &|name| value(read, name),
     })
 }
@@ -146,7 +151,7 @@ mod tests {
         let policy = Policy::new(config, Vec::new(), RandomState::new());
         let way = Way::of(&read, IpAddr::from([10, 0, 0, 7]), false, &[]);
         let asked = asked(&read, way.client, &policy);
-        Incoming::new(&read, &way, asked)
+        Incoming::new(Nanos::ZERO, &read, &way, asked)
     }
 
     #[test]

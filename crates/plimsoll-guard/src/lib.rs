@@ -11,6 +11,7 @@ mod config;
 mod connection;
 mod counts;
 mod dial;
+mod digits;
 mod enter;
 mod exchange;
 mod flood;

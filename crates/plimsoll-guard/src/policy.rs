@@ -33,6 +33,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) target: &'a str,
     pub(crate) host: Option<&'a str>,
     pub(crate) client: IpAddr,
+    /// It asks to go on with another protocol.
+    pub(crate) is_upgrade: bool,
     /// The first field of a name, in any case.
     pub(crate) field: &'a dyn Fn(&str) -> Option<&'a [u8]>,
 }
@@ -64,6 +66,8 @@ pub(crate) struct Asked {
     pub(crate) patience: Option<Duration>,
     /// Needs no permit.
     pub(crate) waits: bool,
+    /// Is over when somebody likes: it waits, or is to become a stream of events or a tunnel.
+    pub(crate) stays: bool,
 }
 
 impl Policy {
@@ -106,8 +110,13 @@ impl Policy {
             deadline: None,
             is_retry: self.repeats(facts, tenant_key) || is_retry(facts),
         };
+        let waits = route.is_some_and(|route| route.waits);
+        let group = place.and_then(|place| self.groups.get(place)).cloned();
+        let stays = || waits || facts.is_upgrade || wants_events(facts);
         Asked {
-            group: place.and_then(|place| self.groups.get(place)).cloned(),
+            // Where there is only one, nothing is chosen by it.
+            stays: group.as_ref().is_some_and(|group| !group.is_one()) && stays(),
+            group,
             timeouts: route
                 .and_then(|route| route.timeouts)
                 .unwrap_or(config.timeouts),
@@ -117,7 +126,7 @@ impl Policy {
             tenant: tenant.map(|key| shown(&config.tenant, key, tenant_key)),
             wanted,
             patience: said::patience(facts.field),
-            waits: route.is_some_and(|route| route.waits),
+            waits,
         }
     }
 
@@ -208,6 +217,16 @@ fn tenant<'a>(key: &TenantKey, facts: &Facts<'a>) -> Option<&'a [u8]> {
         TenantKey::Header(name) => (facts.field)(name),
         TenantKey::Cookie(name) => cookie((facts.field)("cookie")?, name.as_bytes()),
     }
+}
+
+/// As those ask who want to hear of events (`EventSource` of the HTML standard).
+fn wants_events(facts: &Facts<'_>) -> bool {
+    let accepted = (facts.field)("accept").unwrap_or_default();
+    let mut kinds = accepted.split(|byte| *byte == b',');
+    kinds.any(|kind| {
+        let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default();
+        kind.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
+    })
 }
 
 /// How a tenant is named to people. What lets somebody in is told apart and not shown.

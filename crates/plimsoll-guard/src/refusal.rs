@@ -4,6 +4,8 @@ use plimsoll_base::random::Rng;
 use plimsoll_control::admission::Refusal;
 use plimsoll_core::Nanos;
 
+use crate::digits::Digits;
+
 pub(crate) const MEDIA: &str = "text/plain; charset=utf-8";
 const RETRY_MOST: f64 = 30.0;
 /// Seconds over which those who were refused together come again at least. `Retry-After` has whole seconds: four of them,
@@ -103,30 +105,6 @@ pub(crate) fn refused(refusal: Refusal, backlog: Nanos, rng: &mut Rng) -> Answer
     }
 }
 
-/// A number as text, without memory of its own.
-struct Digits([u8; 20], usize);
-
-impl Digits {
-    fn of(mut number: u64) -> Self {
-        let mut digits = Self([b'0'; 20], 20);
-        loop {
-            digits.1 -= 1;
-            if let Some(digit) = digits.0.get_mut(digits.1) {
-                *digit = b'0' + (number % 10) as u8;
-            }
-            number /= 10;
-            if number == 0 || digits.1 == 0 {
-                return digits;
-            }
-        }
-    }
-
-    fn text(&self) -> &str {
-        let digits = self.0.get(self.1..).unwrap_or_default();
-        std::str::from_utf8(digits).unwrap_or_default()
-    }
-}
-
 impl Answer {
     /// Appends it as HTTP/1.1 writes it.
     pub(crate) fn put(&self, into: &mut Vec<u8>, persistence: Persistence) {
@@ -189,13 +167,6 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_written_as_everybody_writes_them() {
-        for number in [0, 7, 10, 503, 12_345, u64::MAX] {
-            assert_eq!(Digits::of(number).text(), number.to_string());
-        }
-    }
 
     #[test]
     fn those_refused_together_come_apart_although_nobody_waits() {

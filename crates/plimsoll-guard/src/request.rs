@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::client::STALLED;
 use crate::enter::Seat;
 use crate::exchange::{Done, Exchange, Facts, Failed};
+use crate::gate::Entry;
 use crate::incoming::Incoming;
 use crate::outside;
 use crate::refusal::{self, Answer};
@@ -33,30 +34,36 @@ pub(crate) async fn serve<S: Side>(
     incoming: &mut Incoming,
     server: &Rc<Server>,
 ) -> Told {
-    let came = server.now();
+    let came = incoming.came;
     let until = until(incoming, came);
     let mut upload = Upload::new(std::mem::take(&mut incoming.head), incoming.is_chunked());
-    if !incoming.expects_continue
-        && !side.is_body_over()
-        && let Err(trouble) = taken_in(side, &mut upload).await
-    {
-        let told = failed(side, Some(trouble), false, server).await;
-        return Told {
-            request_bytes: upload.body_bytes,
-            ..told
-        };
+    let mut asked_at = came;
+    if !incoming.expects_continue && !side.is_body_over() {
+        if let Err(trouble) = taken_in(side, &mut upload).await {
+            let told = failed(side, Some(trouble), false, server).await;
+            return Told {
+                request_bytes: upload.body_bytes,
+                ..told
+            };
+        }
+        asked_at = server.now();
     }
     if incoming.is_upgrade && !outside::has_room(server) {
         // As a tunnel it could not leave the limit: what never enters it is refused then, or let through by a trial.
         incoming.asked.waits = true;
     }
-    let taken_in = server.now();
-    let entered = tokio::select! {
-        biased;
-        entered = server.enter(&incoming.asked, until) => Some(entered),
-        () = gone(side) => None,
+    let entered = match server.enter(asked_at, &incoming.asked, until) {
+        Entry::Decided(entered) => Some(entered),
+        Entry::Waits(queued) => tokio::select! {
+            biased;
+            entered = queued.decided(server) => Some(entered),
+            () = gone(side) => None,
+        },
     };
-    let began = server.now();
+    let began = match &entered {
+        Some(Ok(seat)) => seat.permit.began(),
+        _ => server.now(),
+    };
     let mut told = match entered {
         None => Told::cut("left_waiting"),
         Some(Err(answer)) => own(side, &answer, "refused").await,
@@ -67,12 +74,12 @@ pub(crate) async fn serve<S: Side>(
             }
             let told = admitted(side, incoming, &mut upload, (seat, came), server).await;
             Told {
-                upstream: Some(server.now() - began),
+                upstream: server.log().map(|_| server.now() - began),
                 ..told
             }
         }
     };
-    told.waited = began - taken_in;
+    told.waited = began - asked_at;
     told.request_bytes = upload.body_bytes;
     told
 }
@@ -125,25 +132,28 @@ async fn admitted<S: Side>(
     let until = until(incoming, came);
     let mut told_at = came;
     loop {
-        let opened = tokio::select! {
-            opened = upstream(&seat, server) => opened,
-            () = gone(side) => return of(&seat, server, Told::cut("left")),
+        let kept = kept(&seat, server);
+        let was_kept = kept.is_some();
+        let upstream = if let Some(kept) = kept {
+            Ok(kept)
+        } else {
+            tokio::select! {
+                opened = opened(&seat, server) => opened,
+                () = gone(side) => return of(&seat, server, Told::cut("left")),
+            }
         };
-        let mut was_kept = false;
-        let failure = match opened {
+        let failure = match upstream {
             // Connecting took all the time that there was. What is late is not sent: it would be done for nobody.
-            _ if seat.is_late(server.now()) => Some(Failed::unsent(std::mem::take(upload))),
-            Ok((upstream, is_kept)) => {
-                was_kept = is_kept;
+            _ if seat.is_late(server) => Some(Failed::unsent(std::mem::take(upload))),
+            Ok(upstream) => {
                 if until.is_some() {
                     let spent = server.now() - std::mem::replace(&mut told_at, server.now());
                     said::shorten(&mut upload.bytes, Duration::from_nanos(spent.0));
                 }
                 let whole = std::mem::take(upload);
-                match Exchange::new(side, upstream, &seat, incoming, whole, server)
-                    .run()
-                    .await
-                {
+                let mut exchange = Exchange::new(side, upstream, &seat, incoming, whole, server);
+                let outcome = poll_fn(|cx| exchange.turn(cx)).await;
+                match exchange.ended(outcome) {
                     Ok(mut done) => {
                         *upload = std::mem::take(&mut done.upload);
                         return of(&seat, server, finished(done, &seat, server));
@@ -186,7 +196,7 @@ async fn admitted<S: Side>(
 fn of(seat: &Seat, server: &Server, mut told: Told) -> Told {
     if server.log().is_some() {
         told.member = Some(seat.member.name.clone());
-        told.would_refuse = seat.permit.would_refuse();
+        told.would_refuse = seat.would_refuse();
     }
     told
 }
@@ -203,19 +213,23 @@ fn end(seat: &Seat, failure: Option<&Failed>) {
     }
 }
 
-/// A connection to the upstream of the seat, and whether it was kept from another request.
-async fn upstream(seat: &Seat, server: &Server) -> io::Result<(Wire, bool)> {
-    seat.way.set(seat.member.pool.way());
-    if !seat.is_fresh()
-        && let Some(kept) = seat.member.pool.kept(server.now())
-    {
-        return Ok((kept, true));
+/// A connection to the upstream of the seat that was kept from another request.
+fn kept(seat: &Seat, server: &Server) -> Option<Wire> {
+    let pool = &seat.member.pool;
+    seat.way.set(pool.way());
+    if seat.is_fresh() {
+        None
+    } else {
+        pool.kept(server.now())
     }
+}
+
+/// A new one.
+async fn opened(seat: &Seat, server: &Server) -> io::Result<Wire> {
     seat.member.opened.add();
-    let within = seat.connect_within(server.now());
+    let within = seat.connect_within(server);
     // The state of a handshake is large.
-    let opened = Box::pin(seat.member.pool.open(within)).await?;
-    Ok((opened, false))
+    Box::pin(seat.member.pool.open(within)).await
 }
 
 fn with_facts(told: Told, facts: Facts) -> Told {
@@ -235,7 +249,7 @@ fn finished(done: Done, seat: &Seat, server: &Server) -> Told {
     server.retries.borrow_mut().earn();
     server.counts.answered(done.facts.status);
     if done.facts.status == 504 {
-        seat.member.gate.upstream_gave_up(now - seat.began);
+        seat.member.gate.upstream_gave_up(now - seat.permit.began());
     }
     if let Some(upstream) = done.upstream {
         seat.member.pool.keep(upstream, seat.way.get(), now);

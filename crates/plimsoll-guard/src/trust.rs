@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use plimsoll_net::h1::serving::RequestHead;
 
+use crate::digits::Digits;
+
 /// Addresses that begin with the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
@@ -159,13 +161,27 @@ impl<'b> Way<'b> {
         for said in &self.chain {
             put(&[said, b", "]);
         }
-        let peer = self.peer.to_string();
-        put(&[peer.as_bytes(), b"\r\nX-Forwarded-Host: "]);
+        put_address(self.peer, head);
+        let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| head.extend_from_slice(part));
+        put(&[b"\r\nX-Forwarded-Host: "]);
         put(&[self.host.unwrap_or(host), b"\r\nX-Forwarded-Proto: "]);
         put(&[self.scheme, b"\r\n"]);
         if let Some(port) = self.port {
             put(&[b"X-Forwarded-Port: ", port, b"\r\n"]);
         }
+    }
+}
+
+/// Every request of every client has one: that of IPv4 without the machinery of formatting.
+fn put_address(address: IpAddr, head: &mut Vec<u8>) {
+    let IpAddr::V4(address) = address else {
+        return head.extend_from_slice(address.to_string().as_bytes());
+    };
+    for (place, octet) in address.octets().into_iter().enumerate() {
+        if place > 0 {
+            head.push(b'.');
+        }
+        head.extend_from_slice(Digits::of(octet.into()).text().as_bytes());
     }
 }
 

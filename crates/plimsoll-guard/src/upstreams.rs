@@ -190,6 +190,11 @@ impl Upstreams {
         self.members.borrow().clone()
     }
 
+    /// Whether there are no others.
+    pub(crate) fn is_one(&self) -> bool {
+        self.members.borrow().len() == 1
+    }
+
     /// The only one, where there are no others.
     pub(crate) fn only(&self) -> Option<Rc<Member>> {
         match &self.members.borrow()[..] {
@@ -198,8 +203,8 @@ impl Upstreams {
         }
     }
 
-    /// The one for the next request, another than `not` if there is another. One that `waits` needs no permit.
-    pub(crate) fn choose(&self, waits: bool, not: Option<&Rc<Member>>) -> Option<Rc<Member>> {
+    /// The one for the next request, another than `not` if there is another. One that `stays` ends when somebody likes.
+    pub(crate) fn choose(&self, stays: bool, not: Option<&Rc<Member>>) -> Option<Rc<Member>> {
         if let Some(only) = self.only() {
             return Some(only);
         }
@@ -208,7 +213,7 @@ impl Upstreams {
             .iter()
             .filter(|member| not.is_none_or(|not| !Rc::ptr_eq(member, not)))
             .collect();
-        let candidate = |one: &&Rc<Member>| one.gate.candidate(waits);
+        let candidate = |one: &&Rc<Member>| one.gate.candidate(stays);
         let candidates: Vec<_> = others.iter().map(candidate).collect();
         let chosen = choose(
             &candidates,

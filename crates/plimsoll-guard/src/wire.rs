@@ -1,13 +1,15 @@
 //! One connection, whatever it is made of: TCP or a Unix socket, plain or in TLS.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd as _;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::task::unconstrained;
 use tokio_rustls::TlsStream;
 
 /// What the kernel carries.
@@ -67,9 +69,11 @@ impl Wire {
 
     /// Nothing has come that nobody asked for, and it is open, as far as can be seen.
     pub(crate) fn is_quiet(&mut self) -> bool {
-        let mut room = Vec::with_capacity(1);
+        let mut room = [0];
         let mut cx = Context::from_waker(Waker::noop());
-        poll_take(self, &mut cx, &mut room).is_pending()
+        // A task that has used up its turn would be told that nothing is there.
+        let read = poll_fn(|cx| Pin::new(&mut *self).poll_read(cx, &mut ReadBuf::new(&mut room)));
+        pin!(unconstrained(read)).poll(&mut cx).is_pending()
     }
 
     fn socket(&self) -> &Socket {

@@ -34,3 +34,27 @@ fn polls_are_spread_over_all_and_keep_nobody_else_away() {
     polls[1].clear();
     assert_eq!(busy(true), [1, 1]);
 }
+
+/// A tunnel needs a permit until it is one, and is there all the same afterwards.
+#[test]
+fn what_goes_on_without_its_permit_counts_for_its_like() {
+    let clock = Clock::start();
+    let gate = Gate::new(clock, Rule::Fixed(4), None, Nanos::from_secs(10));
+    let busy = |stays| gate.candidate(stays).busy as usize;
+    let request = Request::default();
+    let holder = || Holder {
+        route: String::new(),
+        client: [127, 0, 0, 1].into(),
+        tenant: None,
+        since: clock.now(),
+    };
+    let Entry::Decided(Ok(permit)) = gate.enter(clock.now(), &request, holder) else {
+        panic!("there is room");
+    };
+    assert_eq!([busy(false), busy(true)], [2, 2]);
+    permit.end_early(Ended::Served);
+    permit.end_early(Ended::Served);
+    assert_eq!([busy(false), busy(true)], [1, 2]);
+    drop(permit);
+    assert_eq!([busy(false), busy(true)], [1, 1]);
+}

@@ -36,7 +36,7 @@ pub(super) async fn serve(
             let policy = server.policy();
             let way = Way::of(&read, peer, is_secure, &policy.config.trusted);
             let asked = incoming::asked(&read, way.client, &policy);
-            let incoming = Incoming::new(&read, &way, asked);
+            let incoming = Incoming::new(server.now(), &read, &way, asked);
             let line = server
                 .log()
                 .map(|_| Line::new(&read, &incoming.asked, is_secure, "HTTP/2"));

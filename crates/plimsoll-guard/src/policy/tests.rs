@@ -14,6 +14,7 @@ fn facts<'a>(
         target,
         host: Some(host),
         client: IpAddr::from([10, 0, 0, 7]),
+        is_upgrade: false,
         field,
     }
 }
@@ -142,6 +143,23 @@ fn what_lets_somebody_in_is_not_shown() {
     ] {
         let name = named(tenant);
         assert!(name.starts_with('#') && !name.contains("ann"), "{name}");
+    }
+}
+
+#[test]
+fn who_wants_events_says_so() {
+    for (accept, is) in [
+        ("text/event-stream", true),
+        ("text/html, Text/Event-Stream;q=0.9", true),
+        ("text/event-streams, */*", false),
+        ("", false),
+    ] {
+        let field = |name: &str| (name == "accept").then_some(accept.as_bytes());
+        assert_eq!(
+            wants_events(&facts("GET", "/", "a", &field)),
+            is,
+            "{accept}"
+        );
     }
 }
 

@@ -11,7 +11,7 @@ use plimsoll_control::balance::Balance;
 use plimsoll_guard::{Check, ClassRule, Config, Group, Match, Origin, Retries, Route, TenantKey};
 use serde_json::Value;
 
-use crate::streams::{SWITCHED, UPGRADE};
+use crate::streams::{SWITCHED, UPGRADE, until};
 use crate::support::{
     Guard, OK, Upstream, answer, config, connect, eventually, metric, page, sent, start,
 };
@@ -49,6 +49,38 @@ fn all_upstreams_of_a_group_are_used() {
             let count = up.requests().matches("GET / ").count();
             assert!(count >= 5, "{count} of 60 with {}", balance.name());
         }
+    }
+}
+
+/// What stays open is no work, so that the limit says nothing about it; it is spread all the same.
+#[test]
+fn tunnels_and_streams_of_events_are_spread() {
+    const ASKED: &str =
+        "GET /events HTTP/1.1\r\nHost: a\r\nAccept: text/html, text/event-stream\r\n\r\n";
+    const EVENTS: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n";
+    for request in [UPGRADE, ASKED] {
+        let start_one = |_| {
+            Upstream::start(Arc::new(|stream, read| {
+                let is_chat = read.starts_with(b"GET /chat ");
+                let answer = if is_chat { SWITCHED } else { EVENTS };
+                read.ends_with(b"\r\n\r\n") && stream.write_all(answer.as_bytes()).is_ok()
+            }))
+        };
+        let ups: Vec<Upstream> = (0..3).map(start_one).collect();
+        let addresses: Vec<SocketAddr> = ups.iter().map(|up| up.address).collect();
+        let guard = start(config(&addresses, Rule::Fixed(8)));
+        let mut open = Vec::new();
+        for _ in 0..30 {
+            let mut client = connect(guard.proxy);
+            client.write_all(request.as_bytes()).unwrap();
+            until(&mut client, "\r\n\r\n");
+            open.push(client);
+        }
+        let counts: Vec<usize> = ups
+            .iter()
+            .map(|up| up.requests().matches("GET /").count())
+            .collect();
+        assert_eq!(counts, [10, 10, 10], "{request}");
     }
 }
 
@@ -395,6 +427,34 @@ fn a_trial_refuses_no_poll_and_no_upgrade_either() {
     eventually("their end", || is("outside", 0.0));
     assert!(is("shadow_refused_total", 3.0) && is("shadow_passed_total", 3.0));
     assert!(is("refused_total", 0.0) && is("arrived_total", 0.0));
+}
+
+/// The one that nobody can reach is chosen first, because nobody polls it.
+#[test]
+fn a_poll_of_a_trial_that_is_sent_again_is_counted_once() {
+    let stuck = Upstream::start(Arc::new(|_, _| false));
+    let mut told = config(&[stuck.address, nowhere()], Rule::Fixed(4));
+    told.shadow = true;
+    told.connections_max = 2;
+    told.routes = vec![Route {
+        waits: true,
+        ..route("/poll", 0)
+    }];
+    let guard = start(told);
+    let is = |name: &str, count: f64| (metric(&guard, name) - count).abs() < 0.5;
+    let mut polls = Vec::new();
+    for count in 1..=2 {
+        let mut client = connect(guard.proxy);
+        client.write_all(get("/poll").as_bytes()).unwrap();
+        polls.push(client);
+        eventually("a poll", || {
+            stuck.requests().matches("GET /poll").count() == count
+        });
+    }
+    assert!(metric(&guard, "sent_again_total") > 0.5 && is("outside", 2.0));
+    drop(polls);
+    eventually("their end", || is("outside", 0.0));
+    assert!(is("shadow_refused_total", 1.0) && is("shadow_passed_total", 1.0));
 }
 
 #[test]

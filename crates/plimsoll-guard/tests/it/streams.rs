@@ -20,7 +20,7 @@ pub(crate) const SWITCHED: &str =
     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 
 /// Reads until these bytes have come.
-fn until(stream: &mut TcpStream, end: &str) -> String {
+pub(crate) fn until(stream: &mut TcpStream, end: &str) -> String {
     let (mut text, mut byte) = (Vec::new(), [0]);
     while !text.ends_with(end.as_bytes()) {
         assert_eq!(stream.read(&mut byte).unwrap(), 1, "{text:?}");
@@ -258,6 +258,25 @@ fn a_tunnel_carries_bytes_both_ways_once_it_is_one() {
     writer.join().unwrap();
     assert_eq!(back.len(), 1 << 20);
     eventually("the tunnel's end", || metric(&listening, "outside") < 0.5);
+}
+
+/// As long as a head may be: with what the guard adds to it, it is more than is kept for an upstream.
+#[test]
+fn a_tunnel_behind_the_longest_head_carries_bytes() {
+    let upstream = echo();
+    let listening = guard(upstream.address, Rule::Fixed(1));
+    let field = "X-Long: \r\n\r\n";
+    let long = "x".repeat((64 << 10) - 8 - UPGRADE.len() - field.len());
+    let head = UPGRADE.replacen("\r\n\r\n", &format!("\r\nX-Long: {long}\r\n\r\n"), 1);
+    for ahead in ["", "and "] {
+        let mut client = connect(listening.proxy);
+        client
+            .write_all(format!("{head}{ahead}").as_bytes())
+            .unwrap();
+        until(&mut client, &format!("hello {ahead}"));
+        client.write_all(b"there").unwrap();
+        until(&mut client, "there");
+    }
 }
 
 /// A tunnel, or events, may be silent for as long as was said and no longer; each byte counts, from either side.
