@@ -34,9 +34,9 @@ const DRAINED: Duration = Duration::from_secs(2);
 
 /// What has come on a connection.
 enum Came {
-    Request(Box<Incoming>, Option<Line>),
+    Request(Box<Incoming>, Option<Box<Line>>),
     /// One that is refused before anything is done for it.
-    Refused(Refused, Option<Line>),
+    Refused(Refused, Option<Box<Line>>),
     /// It goes on in HTTP/2.
     Http2,
     /// The connection has ended, or is to end while it is idle.
@@ -92,14 +92,14 @@ pub(crate) async fn serve(wire: Wire, http2: bool, peer: IpAddr, server: Rc<Serv
 async fn one(
     client: &mut Client,
     incoming: &mut Incoming,
-    line: Option<Line>,
+    line: Option<Box<Line>>,
     server: &Rc<Server>,
 ) -> Option<bool> {
     let mut side = Http1::new(client, incoming, server);
     let told = request::serve(&mut side, incoming, server).await;
     let is_cut = told.is_cut;
     if let Some((log, line)) = server.log().zip(line) {
-        log.tell(line, told);
+        log.tell(*line, told);
     }
     if is_cut {
         return None;
@@ -120,7 +120,7 @@ async fn one(
 async fn refuse(
     client: &mut Client,
     refused: &Refused,
-    line: Option<Line>,
+    line: Option<Box<Line>>,
     server: &Server,
 ) -> Option<bool> {
     let answer = &refused.answer;
@@ -137,7 +137,7 @@ async fn refuse(
     };
     let is_written = client.write(&bytes).await.is_ok();
     if let Some((log, line)) = server.log().zip(line) {
-        log.tell(line, Told::own(answer, "refused", !is_written));
+        log.tell(*line, Told::own(answer, "refused", !is_written));
     }
     is_written.then_some(keepalive)
 }
@@ -209,7 +209,7 @@ fn came(read: &RequestHead<'_>, peer: IpAddr, is_secure: bool, server: &Server) 
     let asked = incoming::asked(read, way.client, &policy);
     let line = server
         .log()
-        .map(|_| Line::new(read, &asked, is_secure, "HTTP/1.1"));
+        .map(|_| Box::new(Line::new(read, &asked, is_secure, "HTTP/1.1")));
     let is_bare = read.framing == Framing::Length(0) && read.upgrade.is_none();
     if is_bare && let Some(answer) = server.turns_away(now, &asked) {
         let refused = Refused {

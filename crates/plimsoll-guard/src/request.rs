@@ -60,28 +60,36 @@ pub(crate) async fn serve<S: Side>(
             () = gone(side) => None,
         },
     };
-    let began = match &entered {
-        Some(Ok(seat)) => seat.permit.began(),
-        _ => server.now(),
-    };
-    let mut told = match entered {
-        None => Told::cut("left_waiting"),
-        Some(Err(answer)) => own(side, &answer, "refused").await,
-        Some(Ok(seat)) => {
-            side.let_in();
-            if incoming.expects_continue {
-                side.go_on();
-            }
-            let told = admitted(side, incoming, &mut upload, (seat, came), server).await;
-            Told {
-                upstream: server.log().map(|_| server.now() - began),
-                ..told
-            }
+    let seat = match entered {
+        Some(Ok(seat)) => seat,
+        other => {
+            return Told {
+                waited: server.now() - asked_at,
+                request_bytes: upload.body_bytes,
+                ..not_admitted(side, other.and_then(Result::err)).await
+            };
         }
     };
-    told.waited = began - asked_at;
-    told.request_bytes = upload.body_bytes;
-    told
+    side.let_in();
+    if incoming.expects_continue {
+        side.go_on();
+    }
+    let began = seat.permit.began();
+    let told = admitted(side, incoming, &mut upload, seat, server).await;
+    Told {
+        waited: began - asked_at,
+        upstream: server.log().map(|_| server.now() - began),
+        request_bytes: upload.body_bytes,
+        ..told
+    }
+}
+
+/// It was refused, or left while it waited.
+async fn not_admitted<S: Side>(side: &mut S, refusal: Option<Answer>) -> Told {
+    match refusal {
+        None => Told::cut("left_waiting"),
+        Some(answer) => own(side, &answer, "refused").await,
+    }
 }
 
 /// When a client gives up that began to wait when it `came`, if it said so.
@@ -121,74 +129,81 @@ pub(crate) async fn own<S: Side>(side: &mut S, answer: &Answer, outcome: &'stati
     Told::own(answer, outcome, given(side).await.is_err())
 }
 
-/// `came`: when the client began to wait.
-async fn admitted<S: Side>(
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async fn keeps its arguments twice; what is below a kilobyte costs less to allocate for each request"
+)]
+fn admitted<S: Side>(
     side: &mut S,
     incoming: &Incoming,
     upload: &mut Upload,
-    (mut seat, came): (Seat, Nanos),
+    mut seat: Seat,
     server: &Rc<Server>,
-) -> Told {
-    let until = until(incoming, came);
-    let mut told_at = came;
-    loop {
-        let kept = kept(&seat, server);
-        let was_kept = kept.is_some();
-        let upstream = if let Some(kept) = kept {
-            Ok(kept)
-        } else {
-            tokio::select! {
-                opened = opened(&seat, server) => opened,
-                () = gone(side) => return of(&seat, server, Told::cut("left")),
-            }
-        };
-        let failure = match upstream {
-            // Connecting took all the time that there was. What is late is not sent: it would be done for nobody.
-            _ if seat.is_late(server) => Some(Failed::unsent(std::mem::take(upload))),
-            Ok(upstream) => {
-                if until.is_some() {
-                    let spent = server.now() - std::mem::replace(&mut told_at, server.now());
-                    said::shorten(&mut upload.bytes, Duration::from_nanos(spent.0));
+) -> impl Future<Output = Told> {
+    async move {
+        let until = until(incoming, incoming.came);
+        let mut told_at = incoming.came;
+        loop {
+            let kept = kept(&seat, server);
+            let was_kept = kept.is_some();
+            let upstream = if let Some(kept) = kept {
+                Ok(kept)
+            } else {
+                tokio::select! {
+                    opened = opened(&seat, server) => opened,
+                    () = gone(side) => return of(&seat, server, Told::cut("left")),
                 }
-                let whole = std::mem::take(upload);
-                let mut exchange = Exchange::new(side, upstream, &seat, incoming, whole, server);
-                let outcome = poll_fn(|cx| exchange.turn(cx)).await;
-                match exchange.ended(outcome) {
-                    Ok(mut done) => {
-                        *upload = std::mem::take(&mut done.upload);
-                        return of(&seat, server, finished(done, &seat, server));
-                    }
-                    Err(mut failure) => {
-                        *upload = std::mem::take(&mut failure.upload);
-                        Some(failure)
-                    }
-                }
-            }
-            Err(_) => None,
-        };
-        // Nothing was sent; or nothing that changes anything, and no answer had begun.
-        let is_harmless = failure.as_ref().is_none_or(|failure| {
-            failure.trouble == Trouble::Broken && failure.is_unanswered && incoming.is_safe
-        });
-        if is_harmless && was_kept && server.afresh(&mut seat) {
-            continue;
-        }
-        end(&seat, failure.as_ref());
-        if is_harmless {
-            let again = tokio::select! {
-                again = server.again(&incoming.asked, until, &mut seat) => again,
-                () = gone(side) => return of(&seat, server, Told::cut("left")),
             };
-            if let Some(again) = again {
-                seat = again;
+            let failure = match upstream {
+                // Connecting took all the time that there was. What is late is not sent: it would be done for nobody.
+                _ if seat.is_late(server) => Some(Failed::unsent(std::mem::take(upload))),
+                Ok(upstream) => {
+                    if until.is_some() {
+                        let spent = server.now() - std::mem::replace(&mut told_at, server.now());
+                        said::shorten(&mut upload.bytes, Duration::from_nanos(spent.0));
+                    }
+                    let whole = std::mem::take(upload);
+                    let mut exchange =
+                        Exchange::new(side, upstream, &seat, incoming, whole, server);
+                    let outcome = poll_fn(|cx| exchange.turn(cx)).await;
+                    match exchange.ended(outcome) {
+                        Ok(mut done) => {
+                            *upload = std::mem::take(&mut done.upload);
+                            return of(&seat, server, finished(done, &seat, server));
+                        }
+                        Err(mut failure) => {
+                            *upload = std::mem::take(&mut failure.upload);
+                            Some(failure)
+                        }
+                    }
+                }
+                Err(_) => None,
+            };
+            // Nothing was sent; or nothing that changes anything, and no answer had begun.
+            let is_harmless = failure.as_ref().is_none_or(|failure| {
+                failure.trouble == Trouble::Broken && failure.is_unanswered && incoming.is_safe
+            });
+            if is_harmless && was_kept && server.afresh(&mut seat) {
                 continue;
             }
+            end(&seat, failure.as_ref());
+            if is_harmless {
+                // Seldom, and large.
+                let again = tokio::select! {
+                    again = Box::pin(server.again(&incoming.asked, until, &mut seat)) => again,
+                    () = gone(side) => return of(&seat, server, Told::cut("left")),
+                };
+                if let Some(again) = again {
+                    seat = again;
+                    continue;
+                }
+            }
+            let trouble = failure.as_ref().map(|failure| failure.trouble);
+            let is_begun = side.is_begun();
+            let told = failed(side, trouble, is_begun, server).await;
+            let facts = failure.map(|failure| failure.facts);
+            return of(&seat, server, with_facts(told, facts.unwrap_or_default()));
         }
-        let trouble = failure.as_ref().map(|failure| failure.trouble);
-        let is_begun = side.is_begun();
-        let told = failed(side, trouble, is_begun, server).await;
-        let facts = failure.map(|failure| failure.facts);
-        return of(&seat, server, with_facts(told, facts.unwrap_or_default()));
     }
 }
 
