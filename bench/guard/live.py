@@ -279,11 +279,10 @@ def text_of(kind, rounds, loads):
              "|---|---|---|---|---|---|---|---|---|"]
     for load in loads:
         own = [row["guard"][load] for row in rounds]
-        ratios = [row["ratio"] * 100 for row in own]
         middle = lambda key: statistics.median([row[key] for row in own if row[key] is not None] or [0])
         refused = f"{middle('refused_p99_ms'):.1f} ms" if any(row["refused"] for row in own) else "none"
         lost = sum(sum(row["outcomes"].values()) - row["outcomes"].get("ok", 0) - row["refused"] for row in own)
-        lines.append(f"| {load}× | {statistics.median(ratios):.1f} / {min(ratios):.1f} "
+        lines.append(f"| {load}× | {ratios_of('guard', rounds, load)} "
                      f"| {ratios_of('haproxy', rounds, load)} | {ratios_of('envoy', rounds, load)} "
                      f"| {middle('p99_ms'):.0f} ms | {refused} "
                      f"| {middle('cpu_us_per_attempt'):.0f} µs | {lost} "

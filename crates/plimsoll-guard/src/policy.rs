@@ -115,7 +115,7 @@ impl Policy {
         let stays = || waits || facts.is_upgrade || wants_events(facts);
         Asked {
             // Where there is only one, nothing is chosen by it.
-            stays: group.as_ref().is_some_and(|group| !group.is_one()) && stays(),
+            stays: group.as_ref().is_some_and(|group| group.only().is_none()) && stays(),
             group,
             timeouts: route
                 .and_then(|route| route.timeouts)

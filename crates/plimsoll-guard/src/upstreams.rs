@@ -190,11 +190,6 @@ impl Upstreams {
         self.members.borrow().clone()
     }
 
-    /// Whether there are no others.
-    pub(crate) fn is_one(&self) -> bool {
-        self.members.borrow().len() == 1
-    }
-
     /// The only one, where there are no others.
     pub(crate) fn only(&self) -> Option<Rc<Member>> {
         match &self.members.borrow()[..] {

@@ -374,6 +374,18 @@ fn a_trial_refuses_nobody_and_counts_who_would_have_been() {
     eventually("all permits", || metric(&guard, "in_flight") < 0.5);
 }
 
+/// Half of so many connections may be polls, or go on without a permit otherwise.
+fn trial_of_polls(upstreams: &[SocketAddr], connections_max: usize) -> Config {
+    let mut told = config(upstreams, Rule::Fixed(1));
+    told.shadow = true;
+    told.connections_max = connections_max;
+    told.routes = vec![Route {
+        waits: true,
+        ..route("/poll", 0)
+    }];
+    told
+}
+
 /// Of those that go on without a permit too: three where half of the connections are, and three more.
 #[test]
 fn a_trial_refuses_no_poll_and_no_upgrade_either() {
@@ -391,14 +403,7 @@ fn a_trial_refuses_no_poll_and_no_upgrade_either() {
         }
         stream.write_all(OK.as_bytes()).is_ok()
     }));
-    let mut told = config(&[upstream.address], Rule::Fixed(1));
-    told.shadow = true;
-    told.connections_max = 6;
-    told.routes = vec![Route {
-        waits: true,
-        ..route("/poll", 0)
-    }];
-    let guard = start(told);
+    let guard = start(trial_of_polls(&[upstream.address], 6));
     let ask = |request: &str| {
         let mut client = connect(guard.proxy);
         client.write_all(request.as_bytes()).unwrap();
@@ -433,14 +438,7 @@ fn a_trial_refuses_no_poll_and_no_upgrade_either() {
 #[test]
 fn a_poll_of_a_trial_that_is_sent_again_is_counted_once() {
     let stuck = Upstream::start(Arc::new(|_, _| false));
-    let mut told = config(&[stuck.address, nowhere()], Rule::Fixed(4));
-    told.shadow = true;
-    told.connections_max = 2;
-    told.routes = vec![Route {
-        waits: true,
-        ..route("/poll", 0)
-    }];
-    let guard = start(told);
+    let guard = start(trial_of_polls(&[stuck.address, nowhere()], 2));
     let is = |name: &str, count: f64| (metric(&guard, name) - count).abs() < 0.5;
     let mut polls = Vec::new();
     for count in 1..=2 {
