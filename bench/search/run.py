@@ -117,7 +117,7 @@ def markdown(document):
         "*said* is a condition that was named (spells, a change, a speed that varies, a hopeless objective), *unwatched* is held "
         "without saying for how long.", "",
         "Bars: steady services error ≤ 2.5 %, high ≤ 2 %, low ≤ 5 %, held ≥ 80 %; disturbed ones the same but for what is held; "
-        "hidden conditions high ≤ 10 % in five minutes and ≤ 5 % in twelve; hopeless objectives said in ≥ 95 % within a minute (20 s of self-check included), never held.", "",
+        "hidden conditions high ≤ 10 % in five minutes and ≤ 5 % in twelve; hopeless objectives said in ≥ 95 % within a minute (the self-check included), never held.", "",
     ]
     for part in document["parts"]:
         last = part["first_seed"] + part["count"] - 1

@@ -1,5 +1,6 @@
 //! Which attempts a stall of the loop met: those that were due while it lasted, and those that came while the rest of them
-//! was still being worked off.
+//! was still being worked off. What the target owes to itself is not among them: what was late before the stall, what was
+//! answered when the loop was awake again although it was asked before, and all that waits while the target says nothing.
 
 use plimsoll_core::Nanos;
 
@@ -8,6 +9,11 @@ use plimsoll_core::Nanos;
 pub(crate) struct Disturbance {
     /// A stall that is longer disturbs.
     tolerated: Nanos,
+    /// The tightest bound of the objectives: whoever owes an answer for longer is late, and a target that says nothing for
+    /// longer stands still.
+    bound: Nanos,
+    /// When it began, or the first of several that follow each other before all is worked off.
+    began: Nanos,
     /// When it ended.
     ended: Nanos,
     /// As long again, or as that of an earlier one: nothing of it is left after that, whatever is still under way.
@@ -16,12 +22,18 @@ pub(crate) struct Disturbance {
     until: Nanos,
     /// Attempts that were due before it ended, and are under way.
     backlog: u64,
+    /// The loop listens since then for the answer that comes next: since the last one, since it came round, or since there
+    /// is something to be answered.
+    listens: Nanos,
+    /// How long it had listened for it before it stalled.
+    listened: Nanos,
 }
 
 impl Disturbance {
-    pub(crate) fn new(tolerated: Nanos) -> Self {
+    pub(crate) fn new(tolerated: Nanos, bound: Nanos) -> Self {
         Self {
             tolerated,
+            bound,
             ..Self::default()
         }
     }
@@ -29,18 +41,32 @@ impl Disturbance {
     /// The loop came round so much later than it asked, with so many attempts under way.
     #[inline]
     pub(crate) fn stalled(&mut self, late: Nanos, now: Nanos, in_flight: u64) {
-        if late > self.tolerated {
-            self.ended = now;
-            // What a longer one before it has left behind is not worked off sooner.
-            self.latest = self.until.max(now + late);
-            self.until = self.latest;
-            self.backlog = in_flight;
+        if late <= self.tolerated {
+            return;
         }
+        let began = now.saturating_sub(late);
+        if began >= self.until {
+            self.began = began;
+        }
+        if in_flight > 0 {
+            self.listened += began.saturating_sub(self.listens);
+        }
+        self.listens = now;
+        self.ended = now;
+        // What a longer one before it has left behind is not worked off sooner.
+        self.latest = self.until.max(now + late);
+        self.until = self.latest;
+        self.backlog = in_flight;
     }
 
-    /// An attempt begins that was due then. It may have been due during the stall, which the loop could not know.
+    /// An attempt begins that was due then, the first under way or one more. It may have been due during the stall, which
+    /// the loop could not know.
     #[inline]
-    pub(crate) fn begin(&mut self, intended: Nanos) {
+    pub(crate) fn begin(&mut self, intended: Nanos, now: Nanos, in_flight: u64) {
+        if in_flight == 0 {
+            self.listens = now;
+            self.listened = Nanos::ZERO;
+        }
         if intended < self.ended {
             self.backlog += 1;
             self.until = self.latest;
@@ -50,7 +76,16 @@ impl Disturbance {
     /// An attempt ends that was due then; true if the stall met it.
     #[inline]
     pub(crate) fn end(&mut self, intended: Nanos, now: Nanos) -> bool {
-        let is_met = intended < self.until;
+        let silence = self.listened + now.saturating_sub(self.listens);
+        self.listens = self.listens.max(now);
+        self.listened = Nanos::ZERO;
+        if silence > self.bound {
+            // Working off what came at once, a target answers one after the other; this one had stopped.
+            (self.until, self.latest) = (Nanos::ZERO, Nanos::ZERO);
+        }
+        if intended >= self.until {
+            return false;
+        }
         if intended < self.ended {
             self.backlog = self.backlog.saturating_sub(1);
             if self.backlog == 0 {
@@ -58,7 +93,13 @@ impl Disturbance {
                 self.until = self.until.min(now);
             }
         }
-        is_met
+        !self.is_its_own(intended, now)
+    }
+
+    /// Asked before the stall, and late before it, or answered when the loop was awake again.
+    fn is_its_own(&self, intended: Nanos, now: Nanos) -> bool {
+        intended < self.began
+            && (self.began - intended > self.bound || now > self.ended + self.tolerated)
     }
 }
 
@@ -72,25 +113,30 @@ mod tests {
 
     /// A stall from 100 to 300 ms, with one attempt under way and one that was due in it.
     fn stalled() -> Disturbance {
-        let mut disturbance = Disturbance::new(ms(10));
+        stalled_for(ms(400))
+    }
+
+    fn stalled_for(bound: Nanos) -> Disturbance {
+        let mut disturbance = Disturbance::new(ms(10), bound);
+        disturbance.begin(ms(40), ms(40), 0);
         disturbance.stalled(ms(5), ms(50), 1);
         assert!(!disturbance.end(ms(40), ms(60)), "5 ms disturb nobody");
         disturbance.stalled(ms(200), ms(300), 1);
-        disturbance.begin(ms(200));
+        disturbance.begin(ms(200), ms(300), 1);
         disturbance
     }
 
     #[test]
     fn a_stall_is_over_when_what_it_left_behind_is_worked_off() {
         let mut disturbance = stalled();
-        disturbance.begin(ms(310));
+        disturbance.begin(ms(310), ms(310), 1);
         assert!(disturbance.end(ms(90), ms(301)));
         assert!(
             disturbance.end(ms(310), ms(315)),
             "it waited behind the others"
         );
         assert!(disturbance.end(ms(200), ms(320)));
-        disturbance.begin(ms(330));
+        disturbance.begin(ms(330), ms(330), 1);
         assert!(!disturbance.end(ms(330), ms(340)));
     }
 
@@ -121,16 +167,74 @@ mod tests {
 
     #[test]
     fn what_is_begun_late_brings_the_backlog_back() {
-        let mut disturbance = Disturbance::new(ms(10));
+        let mut disturbance = Disturbance::new(ms(10), ms(50));
+        disturbance.begin(ms(90), ms(90), 0);
         disturbance.stalled(ms(200), ms(300), 1);
         // The answer to the one under way is read before the loop sees what was due.
         assert!(disturbance.end(ms(90), ms(301)));
-        disturbance.begin(ms(250));
+        disturbance.begin(ms(250), ms(300), 1);
         assert!(
             disturbance.end(ms(305), ms(306)),
             "the backlog is still there"
         );
         assert!(disturbance.end(ms(250), ms(310)));
         assert!(!disturbance.end(ms(311), ms(312)));
+    }
+
+    /// The target stands still from 60 to 235 ms, the generator from 100 to 300: what was owed for too long before is not ours.
+    #[test]
+    fn what_was_late_before_the_stall_is_the_targets() {
+        let mut disturbance = Disturbance::new(ms(10), ms(30));
+        disturbance.begin(ms(60), ms(60), 0);
+        disturbance.begin(ms(80), ms(80), 1);
+        disturbance.stalled(ms(200), ms(300), 2);
+        assert!(!disturbance.end(ms(60), ms(301)), "40 ms before the stall");
+        let mut patient = Disturbance::new(ms(10), ms(50));
+        patient.begin(ms(60), ms(60), 0);
+        patient.begin(ms(80), ms(80), 1);
+        patient.stalled(ms(200), ms(300), 2);
+        assert!(patient.end(ms(60), ms(301)), "it may have ended at 101 ms");
+        assert!(patient.end(ms(80), ms(301)));
+    }
+
+    /// It was sent in time and read in time: how long it took is known.
+    #[test]
+    fn what_was_asked_before_the_stall_and_answered_after_it_is_the_targets() {
+        let mut disturbance = stalled();
+        assert!(disturbance.end(ms(200), ms(305)));
+        assert!(!disturbance.end(ms(90), ms(320)));
+    }
+
+    /// It stands still from before the stall until after it: 30 ms and 40 ms of silence are more than 50.
+    #[test]
+    fn while_the_target_says_nothing_no_backlog_is_worked_off() {
+        let mut disturbance = Disturbance::new(ms(10), ms(50));
+        disturbance.begin(ms(70), ms(70), 0);
+        disturbance.stalled(ms(200), ms(300), 1);
+        disturbance.begin(ms(200), ms(300), 1);
+        disturbance.begin(ms(320), ms(320), 2);
+        for intended in [320, 200, 70] {
+            assert!(!disturbance.end(ms(intended), ms(340)));
+        }
+        // An answer meanwhile, and it was worked off.
+        let mut disturbance = Disturbance::new(ms(10), ms(50));
+        disturbance.begin(ms(70), ms(70), 0);
+        disturbance.stalled(ms(200), ms(300), 1);
+        disturbance.begin(ms(200), ms(300), 1);
+        disturbance.begin(ms(210), ms(300), 1);
+        assert!(disturbance.end(ms(70), ms(301)));
+        assert!(disturbance.end(ms(200), ms(340)));
+        assert!(disturbance.end(ms(210), ms(380)));
+    }
+
+    /// Nobody asked for anything: that it said nothing means nothing.
+    #[test]
+    fn silence_counts_from_when_something_was_asked() {
+        let mut disturbance = Disturbance::new(ms(10), ms(50));
+        disturbance.begin(ms(0), ms(0), 0);
+        assert!(!disturbance.end(ms(0), ms(1)));
+        disturbance.stalled(ms(200), ms(300), 0);
+        disturbance.begin(ms(200), ms(300), 0);
+        assert!(disturbance.end(ms(200), ms(340)));
     }
 }

@@ -102,14 +102,16 @@ impl Context {
         bounds: Vec<Nanos>,
         reports: Sender<Report>,
     ) -> Self {
+        let tightest = bounds.iter().copied().min();
         Self {
             part,
             clock,
             recorder: Box::default(),
             in_flight: 0,
-            disturbance: Disturbance::new(tolerated_of(
-                bounds.iter().copied().min().unwrap_or_default(),
-            )),
+            disturbance: Disturbance::new(
+                tolerated_of(tightest.unwrap_or_default()),
+                tightest.unwrap_or(Nanos::MAX),
+            ),
             bounds,
             reports,
             listing: None,
@@ -157,7 +159,7 @@ impl Context {
     pub(crate) fn begin(&mut self, intended: Nanos, level: u32, now: Nanos) {
         self.recorder.advance(now, self.in_flight);
         self.recorder.add_since(intended);
-        self.disturbance.begin(intended);
+        self.disturbance.begin(intended, now, self.in_flight);
         self.in_flight += 1;
         self.recorder.in_flight_max = self.recorder.in_flight_max.max(self.in_flight);
         self.recorder.add_due(level);

@@ -69,9 +69,13 @@ fn main() {
     }
 }
 
+/// What `find` needs before its search begins: a self-check of 6 s, and starting.
+const SELF_CHECK: Nanos = Nanos::from_secs(7);
+
 fn timed(world: &World, minutes: u64) -> Config {
     Config {
         within: Nanos::from_secs(60 * minutes),
+        spent: SELF_CHECK,
         ..config(world.slo)
     }
 }
@@ -169,7 +173,10 @@ fn many(world: &World, minutes: u64, first: u64, count: u64) {
                 return seen;
             }
             let played: Played = play(&world.model, timed(world, minutes), seed);
-            seen.push((world.answer(&played), played.seconds + 20.0));
+            seen.push((
+                world.answer(&played),
+                played.seconds + SELF_CHECK.as_secs_f64(),
+            ));
         }
     };
     let seen: Vec<(Answer, f64)> = std::thread::scope(|scope| {

@@ -81,7 +81,9 @@ pub fn in_time(objectives: &Objectives, tally: &Tally) -> u64 {
 }
 
 /// What was not disturbed decides if it is at least so much of all: a generator that was stopped for longer has not watched.
-const UNDISTURBED_LEAST: f64 = 0.8;
+/// The more is left out, the likelier what the target does rarely is in it: with a fifth allowed 2 of 100 runs passed a
+/// service that stands still once or twice in their 8 s, with a tenth 1 (`bench/stalls/run.py`).
+const UNDISTURBED_LEAST: f64 = 14.0 / 15.0;
 
 /// The same where `turned` of the bad attempts may be bad because of us ([`super::Lateness`]), and `disturbed` are those that
 /// our own stalls met, with the bad ones among them.
@@ -227,10 +229,10 @@ mod tests {
             };
             verdict_despite(clause, bad, 60, Bad { count, attempts })
         };
-        assert_eq!(without(100, 55), Judgement::Pass, "5 of the other 900");
-        assert_eq!(without(100, 45), Judgement::Inconclusive, "15 of them");
+        assert_eq!(without(60, 55), Judgement::Pass, "5 of the other 940");
+        assert_eq!(without(60, 45), Judgement::Inconclusive, "15 of them");
         assert_eq!(
-            without(300, 60),
+            without(90, 60),
             Judgement::Inconclusive,
             "too little was watched"
         );

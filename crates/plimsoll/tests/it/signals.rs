@@ -142,31 +142,33 @@ fn the_record_of_a_run_that_was_killed_says_that_its_end_is_missing() {
     assert!(serde_json::from_str::<Value>(&json).unwrap().is_array());
 }
 
-/// The verdict of a run whose generator stood still for a third of a second, three times within its load.
-fn stalled(folder: &Folder, url: &str, load: &[&str]) -> (i32, Value, String) {
+/// A run of six seconds in which `disturb` is done to the generator so often; its verdict.
+fn disturbed(
+    folder: &Folder,
+    (url, slo): (&str, &str),
+    load: &[&str],
+    times: usize,
+    disturb: impl Fn(&Child),
+) -> (i32, Value, String) {
     let record = folder.file("s.plimsoll.jsonl");
     let _not_there = std::fs::remove_file(&record);
-    let all = [
-        "run",
-        url,
-        "-z",
-        "5s",
-        "--slo",
-        "p99<100ms,errors<1%",
-        "-o",
-        &record,
-    ];
+    let all = ["run", url, "-z", "6s", "--slo", slo, "-o", &record];
     let args = [&all[..], &["--format", "json", "--quiet", "--force"], load].concat();
     let child = started(&mut command(folder, &args));
-    for window in 1..=3 {
+    for window in 1..=times {
         see_windows(&record, window);
-        send(&child, Signal::STOP);
-        std::thread::sleep(Duration::from_millis(350));
-        send(&child, Signal::CONT);
+        disturb(&child);
     }
     let (code, out, err) = finished(&child.wait_with_output().unwrap());
     let summary = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
     (code, summary, err)
+}
+
+/// Stopped for so long.
+fn stop(child: &Child, millis: u64) {
+    send(child, Signal::STOP);
+    std::thread::sleep(Duration::from_millis(millis));
+    send(child, Signal::CONT);
 }
 
 /// Of a hundred attempts more than one was late, and none because of the service.
@@ -177,7 +179,8 @@ fn a_generator_that_was_stopped_does_not_blame_the_service() {
     let quick = Service::start(&["echo"]);
     let slower = Service::start(&["downstream", "--set", "answer=40", "--set", "cpu=0.1"]);
     for (service, load) in [(&quick, ["-q", "300/s"]), (&slower, ["-c", "16"])] {
-        let (code, summary, err) = stalled(&folder, &service.url, &load);
+        let of = (service.url.as_str(), "p99<100ms,errors<1%");
+        let (code, summary, err) = disturbed(&folder, of, &load, 3, |child| stop(child, 350));
         assert!(
             [0, 3, 5].contains(&code),
             "{load:?}: {code}: {summary} {err}"
@@ -193,4 +196,21 @@ fn a_generator_that_was_stopped_does_not_blame_the_service() {
             "{load:?}: what it met is counted: {summary}"
         );
     }
+}
+
+/// It stood still for longer than the generator did, once: what was left out of the verdict was its own.
+#[test]
+fn a_standstill_of_the_service_is_not_taken_for_one_of_the_generator() {
+    let folder = Folder::new();
+    let service = Service::start(&["echo"]);
+    let of = (service.url.as_str(), "p99<50ms,errors<1%");
+    let both = |child: &Child| {
+        send(service.child(), Signal::STOP);
+        std::thread::sleep(Duration::from_millis(60));
+        stop(child, 200);
+        std::thread::sleep(Duration::from_millis(150));
+        send(service.child(), Signal::CONT);
+    };
+    let (code, summary, err) = disturbed(&folder, of, &["-q", "300/s"], 1, both);
+    assert_ne!(code, 0, "it passed: {summary} {err}");
 }

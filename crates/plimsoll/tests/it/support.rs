@@ -94,6 +94,10 @@ impl Service {
         Self::try_start(args).expect("the service says where it listens")
     }
 
+    pub(crate) fn child(&self) -> &Child {
+        &self.child
+    }
+
     /// None if the service cannot be had here; it has said why.
     pub(crate) fn try_start(args: &[&str]) -> Option<Self> {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
