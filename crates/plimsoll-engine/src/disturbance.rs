@@ -1,8 +1,11 @@
 //! Which attempts a stall of the loop met: those that were due while it lasted, and those that came while the rest of them
-//! was still being worked off. What the target owes to itself is not among them: what was late before the stall, what was
-//! answered when the loop was awake again although it was asked before, and all that waits while the target says nothing.
+//! was still being worked off. What the target owes to itself is not among them: what was late before the stall, and all that
+//! waits while others that came later are answered in time, or while the target says nothing.
 
 use plimsoll_core::Nanos;
+
+/// A target says nothing for up to so many times as long as it ever did without a stall.
+const SILENCES: u64 = 2;
 
 /// What the last stall that disturbs has left behind.
 #[derive(Debug, Default)]
@@ -27,6 +30,8 @@ pub(crate) struct Disturbance {
     listens: Nanos,
     /// How long it had listened for it before it stalled.
     listened: Nanos,
+    /// The longest that it listened while nothing of a stall was left: where little is asked, silence is usual.
+    usual: Nanos,
 }
 
 impl Disturbance {
@@ -70,36 +75,46 @@ impl Disturbance {
         if intended < self.ended {
             self.backlog += 1;
             self.until = self.latest;
+        } else if self.backlog == 0 {
+            self.until = self.until.min(intended);
         }
     }
 
     /// An attempt ends that was due then; true if the stall met it.
     #[inline]
     pub(crate) fn end(&mut self, intended: Nanos, now: Nanos) -> bool {
-        let silence = self.listened + now.saturating_sub(self.listens);
-        self.listens = self.listens.max(now);
-        self.listened = Nanos::ZERO;
-        if silence > self.bound {
-            // Working off what came at once, a target answers one after the other; this one had stopped.
-            (self.until, self.latest) = (Nanos::ZERO, Nanos::ZERO);
-        }
+        self.hear(now);
         if intended >= self.until {
             return false;
         }
         if intended < self.ended {
             self.backlog = self.backlog.saturating_sub(1);
-            if self.backlog == 0 {
-                // All that had come meanwhile is worked off, and what comes from now on finds things as they were.
-                self.until = self.until.min(now);
-            }
         }
-        !self.is_its_own(intended, now)
+        let is_in_time = now.saturating_sub(intended) <= self.bound;
+        if intended >= self.ended && is_in_time {
+            // What had come meanwhile makes nobody late any more who comes now.
+            self.latest = self.latest.min(now);
+        }
+        if intended >= self.ended && is_in_time || self.backlog == 0 {
+            // Or is worked off: what comes from now on finds things as they were.
+            self.until = self.until.min(now);
+        }
+        intended >= self.began || self.began - intended <= self.bound
     }
 
-    /// Asked before the stall, and late before it, or answered when the loop was awake again.
-    fn is_its_own(&self, intended: Nanos, now: Nanos) -> bool {
-        intended < self.began
-            && (self.began - intended > self.bound || now > self.ended + self.tolerated)
+    /// Working off what came at once, a target answers one after the other. One that says nothing stands still, and who waits
+    /// for it waits for that.
+    #[inline]
+    fn hear(&mut self, now: Nanos) {
+        let silence = self.listened + now.saturating_sub(self.listens);
+        if self.backlog == 0 {
+            self.usual = self.usual.max(silence);
+        } else if silence > self.bound.max(self.usual.saturating_mul(SILENCES)) {
+            (self.until, self.latest) = (Nanos::ZERO, Nanos::ZERO);
+            self.backlog = 0;
+        }
+        self.listens = self.listens.max(now);
+        self.listened = Nanos::ZERO;
     }
 }
 
@@ -197,12 +212,20 @@ mod tests {
         assert!(patient.end(ms(80), ms(301)));
     }
 
-    /// It was sent in time and read in time: how long it took is known.
+    /// One of two stands still, and the other answers: who came after the stall and waits does not wait behind a backlog.
     #[test]
-    fn what_was_asked_before_the_stall_and_answered_after_it_is_the_targets() {
-        let mut disturbance = stalled();
-        assert!(disturbance.end(ms(200), ms(305)));
-        assert!(!disturbance.end(ms(90), ms(320)));
+    fn what_waits_while_others_are_answered_in_time_is_the_targets() {
+        let mut disturbance = stalled_for(ms(100));
+        assert!(disturbance.end(ms(90), ms(301)));
+        disturbance.begin(ms(310), ms(310), 1);
+        disturbance.begin(ms(320), ms(320), 2);
+        assert!(disturbance.end(ms(310), ms(312)));
+        for later in [380, 450] {
+            disturbance.begin(ms(later), ms(later), 2);
+            assert!(!disturbance.end(ms(later), ms(later + 2)));
+        }
+        assert!(!disturbance.end(ms(320), ms(500)));
+        assert!(disturbance.end(ms(200), ms(500)), "nobody knows");
     }
 
     /// It stands still from before the stall until after it: 30 ms and 40 ms of silence are more than 50.
@@ -236,5 +259,31 @@ mod tests {
         disturbance.stalled(ms(200), ms(300), 0);
         disturbance.begin(ms(200), ms(300), 0);
         assert!(disturbance.end(ms(200), ms(340)));
+    }
+
+    /// Nothing was due in the stall, and nothing was under way: what comes then waits for the target alone.
+    #[test]
+    fn without_a_backlog_nothing_is_left_of_a_stall() {
+        let mut disturbance = Disturbance::new(ms(10), ms(50));
+        disturbance.stalled(ms(200), ms(300), 0);
+        disturbance.begin(ms(310), ms(310), 0);
+        disturbance.begin(ms(320), ms(320), 1);
+        assert!(!disturbance.end(ms(310), ms(480)));
+        assert!(!disturbance.end(ms(320), ms(480)));
+    }
+
+    /// Twenty requests a second, of which some take long: between two answers it is quiet anyway.
+    #[test]
+    fn silence_that_is_usual_is_no_standstill() {
+        let mut disturbance = Disturbance::new(ms(10), ms(30));
+        disturbance.begin(ms(0), ms(0), 0);
+        assert!(!disturbance.end(ms(0), ms(40)));
+        disturbance.begin(ms(50), ms(50), 0);
+        disturbance.stalled(ms(200), ms(300), 1);
+        disturbance.begin(ms(200), ms(300), 1);
+        assert!(
+            disturbance.end(ms(200), ms(325)),
+            "75 ms, and twice 40 are usual"
+        );
     }
 }

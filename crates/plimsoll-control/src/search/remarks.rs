@@ -10,8 +10,10 @@ use super::spells::Spell;
 const STALL_INTERVALS: f64 = 50.0;
 /// A claim that was put lower by less is not worth a word.
 const SCATTER_LEAST: f64 = 0.01;
-/// Bounds further apart than this are said.
+/// Bounds further apart than this are said…
 const APART: f64 = 0.1;
+/// …where no more than this share of the time was left: whatever else ended the search has its own words.
+const LEFT_MOST: f64 = 0.25;
 
 pub(crate) fn about(
     progress: &Progress,
@@ -118,7 +120,8 @@ fn about_width(
     claim: Option<&Claim>,
     found: &SearchResult,
 ) -> Option<SearchRemark> {
-    if claim.is_some() || progress.checked.is_some() {
+    let has_time = progress.clock.left() > LEFT_MOST * progress.clock.total();
+    if claim.is_some() || progress.checked.is_some() || has_time {
         return None;
     }
     let ratio = found.capacity()?.upper? / found.capacity()?.estimate - 1.0;

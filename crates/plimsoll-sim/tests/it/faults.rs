@@ -162,3 +162,17 @@ fn too_few_attempts_do_not_pass() {
     };
     assert!(!is_held(&play(&worlds::four(), check, 1)));
 }
+
+/// A service that is slower the more wait tips over and stays so: that ended the search long before its time was over.
+#[test]
+fn a_search_that_its_target_ended_does_not_ask_for_more_time() {
+    let lock = worlds::all().into_iter().find(|world| world.name == "lock");
+    let lock = lock.unwrap();
+    for seed in 0..3 {
+        let played = play(&lock.model, config(lock.slo), seed);
+        let gone = |remark: &SearchRemark| matches!(remark, SearchRemark::DidNotComeBack { .. });
+        let late = |remark: &SearchRemark| matches!(remark, SearchRemark::BoundsApart { .. });
+        assert!(says(&played, gone), "{:?}", played.found.remarks);
+        assert!(!says(&played, late), "{:?}", played.found.remarks);
+    }
+}
