@@ -93,10 +93,10 @@ def used(pid):
 
 def bar(alone, beside):
     """What the searches beside busy loops are held against: a search that is not valid or came to no rate that held counts as far off."""
-    found = [row["capacity_per_s"] for row in alone if row["valid"] and row["capacity_per_s"]]
+    found = [row["capacity_per_s"] for row in alone if row["valid"] and row["verdict"] == "pass"]
     middle = statistics.median(found) if found else math.inf
-    near = sum(bool(row["valid"]) and abs((row["capacity_per_s"] or 0) / middle - 1) <= WITHIN for row in beside)
-    return {"what": f"within {WITHIN:.0%} of the {middle:.1f}/s that are found alone", "unit": "of the searches", "limit": LEAST,
+    near = sum(row["valid"] and row["verdict"] == "pass" and abs(row["capacity_per_s"] / middle - 1) <= WITHIN for row in beside)
+    return {"what": f"held, and within {WITHIN:.0%} of the {middle:.1f}/s that are found alone", "unit": "of the searches", "limit": LEAST,
             "found": near / len(beside), "passed": near / len(beside) >= LEAST}
 
 
