@@ -13,6 +13,8 @@ const LEAST: f64 = 0.85;
 const ANSWERS_LEAST: u64 = 30;
 /// Levels within this of the peak stand still.
 const STANDS_STILL: f64 = 0.93;
+/// An open level that was offered this share of the peak stands at it too.
+const AT_PEAK: f64 = 0.98;
 /// Of levels of a second nothing is concluded; two of a brief search last a little less than two.
 const SECONDS_LEAST: f64 = 1.5;
 /// Standing still is seen from twice as many in flight on; their means are a few hundredths off.
@@ -48,7 +50,9 @@ pub(super) fn at_once(case: &Case) -> Option<AtOnce> {
             && level.served >= STANDS_STILL * peak
             && level.failed_share() < 0.05
             // Open levels below saturation serve what is offered: they stand still for no other reason.
-            && (level.closed.is_some() || case.high().any(|high| std::ptr::eq(high, *level)))
+            && (level.closed.is_some()
+                || level.offered >= AT_PEAK * peak
+                || case.high().any(|high| std::ptr::eq(high, *level)))
     });
     let in_flight = still.fold((f64::INFINITY, 0.0), |(a, b): (f64, f64), level| {
         (a.min(level.in_flight), b.max(level.in_flight))
@@ -72,7 +76,7 @@ fn is_refused(case: &Case) -> bool {
 }
 
 /// More users get less.
-fn is_contended(case: &Case) -> bool {
+pub(super) fn is_contended(case: &Case) -> bool {
     let closed = || case.levels.iter().filter(|level| level.closed.is_some());
     let peak = closed().max_by(|a, b| a.served.total_cmp(&b.served));
     peak.is_some_and(|peak| {

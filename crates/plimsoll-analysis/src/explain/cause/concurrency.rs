@@ -8,7 +8,7 @@ use plimsoll_core::record::ThreadState;
 use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Cause, Signal};
 
-use super::at_once::{AtOnce, at_once};
+use super::at_once::{AtOnce, at_once, is_contended};
 use super::client;
 use super::queue::{Counted, all_of, queue};
 use super::refusal::idle_line;
@@ -188,8 +188,8 @@ fn add_on_processor(case: &Case, tier: &Tier, at_once: AtOnce, finding: &mut Fin
     );
 }
 
-/// D.3 4e where no figure without load tells how many: no more throughput with more in flight, processors idle, threads
-/// waiting for each other.
+/// D.3 4e where throughput was not seen to stand still with more and more in flight: processors idle, threads waiting for each
+/// other. Where many times the section fits into the time of one without load, it is no lock that they wait for.
 fn by_threads(case: &Case, tier: &Tier) -> Option<Finding> {
     if tier.high.calls_out() || !takes_longer(case) {
         return None;
@@ -199,8 +199,27 @@ fn by_threads(case: &Case, tier: &Tier) -> Option<Finding> {
     if finding.evidence.is_empty() {
         return None;
     }
+    if let Some((base, count)) = many_at_once(case) {
+        finding.cause = Cause::Concurrency;
+        finding.unsure = true;
+        let (peak, base) = (
+            three_digits(case.saturation.peak),
+            Nanos::from_secs_f64(base),
+        );
+        let count = three_digits(count);
+        let text = format!("{peak}/s × {base}, the time without load: {count} or more at once");
+        finding.signal(Signal::Little, text);
+    }
     add_flat(case, &mut finding);
     Some(finding)
+}
+
+/// The time without load and how many were served at once at the most, if that is no lock: users who get less in each other's
+/// way wait for one all the same.
+fn many_at_once(case: &Case) -> Option<(f64, f64)> {
+    let base = case.base_response()?;
+    let count = case.saturation.peak * base;
+    (count >= SERIAL_BELOW && !is_contended(case)).then_some((base, count))
 }
 
 /// Who waits for others answers later than without load; where nothing was answered there is nothing to compare.

@@ -73,6 +73,28 @@ fn a_thread_that_always_spins_is_neither_the_event_loop_nor_the_limit() {
     is(&sick(&service), Cause::Concurrency, Confidence::Supported);
 }
 
+/// Sixty workers of 80 ms in Python, found live: the closed loop ended before they were full, hundreds of threads waited for a
+/// permit, and it was called a lock.
+#[test]
+fn more_workers_than_the_closed_loop_reaches_are_no_lock() {
+    let mut service = service(idle);
+    (service.capacity, service.base) = (800.0, Nanos::from_millis(100));
+    service.states = |share| {
+        let waiting = if share > 1.0 { 600.0 } else { 60.0 * share };
+        BTreeMap::from([(ThreadState::Futex, waiting)])
+    };
+    service.switches = |share| if share > 1.0 { 3.0 } else { 2.0 };
+    let at_the_peak = search(&service, &[0.3, 0.6, 0.8, 1.0, 1.03, 1.04], true);
+    let limit = is(&at_the_peak, Cause::Concurrency, Confidence::Supported).limit;
+    let shown = format!("{:?}", limit.evidence);
+    assert!(shown.contains("80.0 are served at once"), "{shown}");
+    // No level stands at the peak with half as much in flight.
+    let beyond = search(&service, &[0.3, 0.6, 0.8, 1.03, 1.04], true);
+    let limit = is(&beyond, Cause::Concurrency, Confidence::Suspected).limit;
+    let shown = format!("{:?}", limit.evidence);
+    assert!(shown.contains("80.0 or more at once"), "{shown}");
+}
+
 #[test]
 fn one_at_a_time_without_a_futex_is_a_serial_section() {
     is(&sick(&workers(1)), Cause::Lock, Confidence::Supported);
