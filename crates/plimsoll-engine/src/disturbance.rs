@@ -1,6 +1,6 @@
 //! Which attempts a stall of the loop met: those that were due while it lasted, and those that came while the rest of them
-//! was still being worked off. What the target owes to itself is not among them: what was late before the stall, and all that
-//! waits while others that came later are answered in time, or while the target says nothing.
+//! was still being worked off. What the target owes to itself is not among them: what was late before the stall, what comes
+//! when others are answered in time again, and all that waits while the target says nothing.
 
 use plimsoll_core::Nanos;
 
@@ -90,13 +90,13 @@ impl Disturbance {
         if intended < self.ended {
             self.backlog = self.backlog.saturating_sub(1);
         }
-        let is_in_time = now.saturating_sub(intended) <= self.bound;
-        if intended >= self.ended && is_in_time {
-            // What had come meanwhile makes nobody late any more who comes now.
+        // What had come meanwhile makes nobody late any more who comes now.
+        let makes_none_late = intended >= self.ended && now.saturating_sub(intended) <= self.bound;
+        if makes_none_late {
             self.latest = self.latest.min(now);
         }
-        if intended >= self.ended && is_in_time || self.backlog == 0 {
-            // Or is worked off: what comes from now on finds things as they were.
+        if makes_none_late || self.backlog == 0 {
+            // What comes from now on finds things as they were.
             self.until = self.until.min(now);
         }
         intended >= self.began || self.began - intended <= self.bound

@@ -189,7 +189,7 @@ fn add_on_processor(case: &Case, tier: &Tier, at_once: AtOnce, finding: &mut Fin
 }
 
 /// D.3 4e where throughput was not seen to stand still with more and more in flight: processors idle, threads waiting for each
-/// other. Where many times the section fits into the time of one without load, it is no lock that they wait for.
+/// other. Where many are answered within the time that one takes without load, it is no lock that they wait for.
 fn by_threads(case: &Case, tier: &Tier) -> Option<Finding> {
     if tier.high.calls_out() || !takes_longer(case) {
         return None;
@@ -214,8 +214,8 @@ fn by_threads(case: &Case, tier: &Tier) -> Option<Finding> {
     Some(finding)
 }
 
-/// The time without load and how many were served at once at the most, if that is no lock: users who get less in each other's
-/// way wait for one all the same.
+/// The time without load and how many were served at once at least, if that is no lock: users who get less in each other's way
+/// wait for one all the same.
 fn many_at_once(case: &Case) -> Option<(f64, f64)> {
     let base = case.base_response()?;
     let count = case.saturation.peak * base;
