@@ -9,6 +9,11 @@ import platform
 import peers
 
 FOLDER = os.path.join(peers.ROOT, "bench", "results")
+BESIDE_PEERS = (
+    "Generators: nginx with one worker on one core, the generator on the other. CPU seconds are user + system, children "
+    "and start-up included, per million requests as the server counted them. Medians of alternated runs; ratios are "
+    "medians of the ratios within a round. Ratios carry over to other machines better than seconds do."
+)
 
 
 def save(name, outcome):
@@ -64,13 +69,12 @@ def markdown(document):
     about = document["machine"]
     kind = "virtual machine" if about["hypervisor"] else "bare metal"
     lines = [
-        f"# Load generators side by side, {document['date']}", "",
+        f"# Measured on {document['date']}", "",
         f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, {kind}; "
-        f"{about['system']}, Linux {about['kernel']}.",
-        "nginx with one worker on one core, the generator on the other. CPU seconds are user + system, children and "
-        "start-up included, per million requests as the server counted them. Medians of alternated runs; ratios are "
-        "medians of the ratios within a round. Ratios carry over to other machines better than seconds do.", "",
+        f"{about['system']}, Linux {about['kernel']}.", "",
     ]
+    if any("rows" in outcome for outcome in document["sections"].values()):
+        lines += [BESIDE_PEERS, ""]
     for name, outcome in document["sections"].items():
         lines += [section_text(name, outcome), ""]
     return "\n".join(lines)

@@ -34,10 +34,10 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// `None` while nothing tells that there was one; `scale` is what rates are measured by ([`Posterior::scale`]), `anchor`
-    /// the closed loop's throughput if it is that.
+    /// `None` while nothing tells that there was one; `usual` is what is thought of a target that does not change, `anchor`
+    /// the closed loop's throughput if rates are measured by that.
     pub(crate) fn of_search(
-        scale: f64,
+        usual: Prior,
         anchor: Option<f64>,
         evidence: &[Evidence],
     ) -> Option<Self> {
@@ -46,7 +46,7 @@ impl Change {
             let first = change.map_or(0, |change| change.first);
             let prior = match change {
                 Some(_) => Prior::Even(Posterior::scale(None, &evidence[first..])?),
-                None => Prior::Usual(scale),
+                None => usual,
             };
             match Self::contradicted(prior, evidence, first) {
                 Some(later) => change = Some(later),
@@ -146,23 +146,36 @@ mod tests {
         shares.iter().map(level).collect()
     }
 
+    const PRIORS: [Prior; 2] = [
+        Prior::Usual(100.0),
+        Prior::Queue {
+            full: 100.0,
+            budget: 0.01,
+        },
+    ];
+
     const SHARES: [f64; 8] = [0.5, 0.8, 1.3, 0.97, 1.06, 1.02, 0.98, 1.0];
 
     #[test]
     fn one_boundary_is_no_change_and_a_pause_is_none_either() {
         let mut seen = levels(80.0, &SHARES);
-        assert_eq!(Change::of_search(100.0, Some(100.0), &seen), None);
+        for prior in PRIORS {
+            assert_eq!(Change::of_search(prior, Some(100.0), &seen), None);
+        }
         seen[3].is_over = true;
-        assert_eq!(Change::of_search(100.0, Some(100.0), &seen), None);
+        for prior in PRIORS {
+            assert_eq!(Change::of_search(prior, Some(100.0), &seen), None);
+        }
     }
 
     #[test]
     fn twice_the_servers_and_half_of_them_are_a_change() {
-        for factor in [2.0, 0.5] {
+        let both = |factor| PRIORS.map(|prior| (factor, prior));
+        for (factor, prior) in [2.0, 0.5].into_iter().flat_map(both) {
             let mut seen = levels(80.0, &SHARES);
             let again: Vec<f64> = SHARES[2..].iter().chain(&SHARES[2..]).copied().collect();
             seen.extend(levels(80.0 * factor, &again));
-            let change = Change::of_search(100.0, Some(100.0), &seen).unwrap();
+            let change = Change::of_search(prior, Some(100.0), &seen).unwrap();
             // Behind the last level that says something else of the target as it was.
             assert!((3..=SHARES.len() + 1).contains(&change.first), "× {factor}");
         }

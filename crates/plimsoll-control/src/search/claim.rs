@@ -19,11 +19,12 @@ use super::progress::Progress;
 const NEAR_LEAST: f64 = 0.97;
 /// …up to a little above it, and where that is not enough, further: what holds at more holds at less. Where a rule refuses
 /// what is too much, a little more is plainly too much, and only what was played at the rate itself tells.
-const NEAR_MOST: [f64; 3] = [1.04, 1.08, 1.01];
+pub(crate) const NEAR_MOST: [f64; 3] = [1.04, 1.08, 1.01];
 /// On average they are not below it by more than this.
 const MEAN_LEAST: f64 = 0.995;
-/// How likely the boundary must be above the claim, by everything that was seen.
-const ABOVE_LEAST: f64 = 0.35;
+/// How likely the boundary must be above the claim, by everything that was seen; where nothing but what services usually do
+/// is known of it, the second. The first is more because services whose answers are slow in rare bursts are no queues.
+const ABOVE_LEAST: [f64; 2] = [0.42, 0.35];
 /// Rates are tried from the highest down in steps of this share.
 const STEP: f64 = 0.995;
 /// Of what arrived so much ends: the rest is in flight at the end of a level and was not at its beginning.
@@ -66,6 +67,10 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn holds(&self) -> bool {
         self.attempts > 0.0 && self.budgets <= 1.0
+    }
+
+    pub(crate) fn budgets(&self) -> f64 {
+        self.budgets
     }
 
     /// As much ended as arrived, but for chance. Where answers take seconds, a queue that grows is not late for long.
@@ -131,7 +136,8 @@ pub(crate) fn seconds_least(progress: &Progress) -> f64 {
 
 /// The highest rate that everything seen makes likely enough to be claimed.
 pub(crate) fn likely_most(posterior: &Posterior) -> f64 {
-    posterior.quantile(1.0 - ABOVE_LEAST)
+    let above = ABOVE_LEAST[usize::from(posterior.is_usual())];
+    posterior.quantile(1.0 - above)
 }
 
 /// What the levels from just below `rate` up to `most` times it show together.

@@ -12,10 +12,15 @@ use super::measured::Second;
 const BUNCH_OF_BOUND: f64 = 0.7;
 /// …of at least and at most so many.
 const BUNCH: (f64, f64) = (2.0, 40.0);
-/// Bad attempts of neighbouring seconds belong together: this much more variance than single seconds show.
+/// Bad attempts of neighbouring seconds belong together: near its limit a queue takes seconds to end. So they are counted in
+/// sums of so many seconds,…
+const TOGETHER: usize = 3;
+/// …which still vary by less than the counts of ten seconds do (simulated: `worlds`).
 const NEIGHBOURS: f64 = 1.5;
-/// So many bad attempts tell how they bunch.
+/// So many bad attempts tell how they bunch,…
 const ENOUGH: f64 = 60.0;
+/// …in so many sums that differ freely: with fewer, those sums are equal or far apart by chance.
+const FREE_LEAST: usize = 8;
 /// Levels beyond so many budgets say nothing about bunches near the boundary.
 const NEAR_BUDGETS: f64 = 10.0;
 
@@ -133,10 +138,12 @@ fn of_level(objectives: &Objectives, played: &EndedLevel, bunches: &[Bunch]) -> 
 /// How the bad attempts of one clause come together, pooled over levels near the boundary.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bunch {
-    /// Squared residuals of the counts per second.
+    /// Squared residuals of the counts, summed over [`TOGETHER`] seconds each.
     squares: f64,
-    /// What they would sum up to if each attempt had its own fate: the counts, less one degree of freedom a level.
+    /// What they would come to if each attempt had its own fate: the counts, less what the mean of a level takes out of them.
     expected: f64,
+    /// Sums that could differ: one fewer of each level than it has.
+    free: usize,
 }
 
 impl Bunch {
@@ -146,16 +153,27 @@ impl Bunch {
             let seconds = played.measured.judged();
             let count: f64 = seconds.iter().map(|second| second.bad[clause] as f64).sum();
             let share = count / (played.measured.attempts() as f64).max(1.0);
-            if share > NEAR_BUDGETS * budget || seconds.len() < 2 {
-                continue;
+            if share <= NEAR_BUDGETS * budget && seconds.len() > TOGETHER {
+                bunch.add(seconds, clause, share);
             }
-            let residuals = seconds
-                .iter()
-                .map(|second| second.bad[clause] as f64 - share * second.attempts as f64);
-            bunch.squares += residuals.map(|residual| residual * residual).sum::<f64>();
-            bunch.expected += count * (seconds.len() - 1) as f64 / seconds.len() as f64;
         }
         bunch
+    }
+
+    /// The seconds of a level with this share of bad attempts. A rest of fewer than [`TOGETHER`] varies as the others do.
+    fn add(&mut self, seconds: &[Second], clause: usize, share: f64) {
+        let (all, together) = (seconds.len() as f64, TOGETHER as f64);
+        let count: f64 = seconds.iter().map(|second| second.bad[clause] as f64).sum();
+        let off = |second: &Second| second.bad[clause] as f64 - share * second.attempts as f64;
+        let groups = seconds.chunks_exact(TOGETHER);
+        let grouped = groups.len() as f64 * together;
+        self.free += groups.len() - 1;
+        let squares = groups.map(|group| {
+            let sum: f64 = group.iter().map(off).sum();
+            sum * sum
+        });
+        self.squares += squares.sum::<f64>() * all / grouped;
+        self.expected += count * (all - together) / all;
     }
 
     /// Attempts that share one fate, where so many arrive within a response-time bound: what the seconds show, and until
@@ -167,10 +185,42 @@ impl Bunch {
             return guess;
         }
         let seen = (NEIGHBOURS * self.squares / self.expected).max(least);
-        if self.expected >= ENOUGH {
+        if self.expected >= ENOUGH && self.free >= FREE_LEAST {
             seen
         } else {
             seen.max(guess)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bunch(bad: &[u64]) -> f64 {
+        let second = |bad: &u64| {
+            let mut second = Second {
+                attempts: 1_000,
+                ..Second::default()
+            };
+            second.bad[0] = *bad;
+            second
+        };
+        let seconds: Vec<Second> = bad.iter().map(second).collect();
+        let share = bad.iter().sum::<u64>() as f64 / (1_000 * bad.len()) as f64;
+        let mut bunch = Bunch::default();
+        bunch.add(&seconds, 0, share);
+        bunch.squares / bunch.expected
+    }
+
+    /// 240 bad attempts in twelve seconds: spread, in every other second, and in three seconds one after the other.
+    #[test]
+    fn bad_seconds_in_a_row_are_one_bunch_and_bad_seconds_in_turn_are_many() {
+        let spread = bunch(&[20; 12]);
+        let in_turn = bunch(&[40, 0, 40, 0, 40, 0, 40, 0, 40, 0, 40, 0]);
+        let in_a_row = bunch(&[0, 0, 0, 80, 80, 80, 0, 0, 0, 0, 0, 0]);
+        assert!(spread < 1e-9, "{spread}");
+        assert!((5.0..10.0).contains(&in_turn), "{in_turn}");
+        assert!(in_a_row > 20.0 * in_turn, "{in_a_row}");
     }
 }

@@ -13,7 +13,11 @@ use super::{remarks, stalls, vus};
 
 /// The interval that is shown: the boundary lies below it with this probability.
 const HIGH: f64 = 0.95;
-/// Where nothing is claimed, what is shown is on the careful side.
+/// Where nothing is claimed, what is shown is the rate that the boundary lies below with this probability: the median lies a
+/// little low, because what is bad by accident weighs and what is good by accident does not (simulated: `worlds`).
+const LIKELY: f64 = 0.55;
+/// Of a target that gets slower, whose speed varies much, or that stays overloaded by itself, on the careful side: it may not
+/// carry that later.
 const CAUTIOUS: f64 = 0.42;
 /// What is shown as an upper bound lies above the estimate by this much.
 const LEAST_APART: f64 = 1.005;
@@ -25,8 +29,13 @@ const RISES: f64 = 1.2;
 pub(crate) fn compose(progress: &Progress) -> SearchResult {
     let claim = claim::of_search(progress);
     let claim = claim.map(|claim| claim.only_offered(progress).below_scatter(progress));
+    // What a target that changed carries now is likely, and no claim.
+    let has_changed = progress.change().is_some();
+    let meanwhile = claim.as_ref().filter(|_| has_changed);
+    let meanwhile = meanwhile.map_or(0.0, |claim| claim.rate);
+    let claim = claim.filter(|_| !has_changed);
     let held = claim.as_ref().filter(|claim| !claim.is_conditional);
-    let capacity = capacity(progress, claim.as_ref());
+    let capacity = capacity(progress, claim.as_ref(), meanwhile);
     let mut found = SearchResult {
         peak_goodput_per_s: progress.peak_goodput(),
         recovery_seconds: progress.recovery,
@@ -68,7 +77,7 @@ pub(crate) fn compose(progress: &Progress) -> SearchResult {
 
 /// Lower: the rate that is claimed, absent where nothing is. Upper: the boundary lies below it with 95 %; absent where
 /// nothing that was allowed was too much.
-fn capacity(progress: &Progress, claim: Option<&Claim>) -> Option<Bounds> {
+fn capacity(progress: &Progress, claim: Option<&Claim>, meanwhile: f64) -> Option<Bounds> {
     if progress.config.only_check().is_some() {
         let checked = progress.checked?;
         return Some(Bounds {
@@ -91,7 +100,10 @@ fn capacity(progress: &Progress, claim: Option<&Claim>) -> Option<Bounds> {
     let carried = served.map_or(f64::INFINITY, |peak| peak.estimate);
     let carried = carried.min(progress.highest_passed().unwrap_or(f64::INFINITY));
     let estimate = claim.map_or_else(
-        || over.at_most(posterior.quantile(CAUTIOUS).min(carried)),
+        || {
+            let likely = posterior.quantile(likely(progress)).min(carried);
+            over.at_most(likely).max(meanwhile)
+        },
         |claim| claim.rate,
     );
     Some(Bounds {
@@ -101,6 +113,15 @@ fn capacity(progress: &Progress, claim: Option<&Claim>) -> Option<Bounds> {
             .map(|claim| claim.rate),
         upper: upper.map(|upper| upper.max(over.next_above(estimate * LEAST_APART))),
     })
+}
+
+/// The quantile that is shown where nothing is claimed.
+fn likely(progress: &Progress) -> f64 {
+    if progress.is_unsteady() {
+        CAUTIOUS
+    } else {
+        LIKELY
+    }
 }
 
 /// Too few attempts to tell a clause from chance hold nothing for certain, here as in a run.

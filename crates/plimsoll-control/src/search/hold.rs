@@ -11,8 +11,9 @@ use super::level::Level;
 use super::level_plan::LevelPlan;
 use super::progress::Progress;
 
-/// The rate that is held is below the boundary with this probability's complement.
-const QUANTILE: f64 = 0.45;
+/// The boundary is below the rate that is held with this probability; where nothing but what services usually do is known of
+/// it, with the second: looking further down would take too long.
+const QUANTILES: [f64; 2] = [0.32, 0.45];
 /// It is moved only when it is this far off, or when nothing could be claimed there any more.
 const MOVE: f64 = 0.025;
 /// Every so many blocks one is a probe above…
@@ -48,7 +49,8 @@ impl Hold {
         let known = progress
             .highest_passed()
             .map_or(f64::INFINITY, |rate| rate * PROBES[0]);
-        let aim = posterior.quantile(QUANTILE).min(likely).min(known);
+        let quantile = QUANTILES[usize::from(posterior.is_usual())];
+        let aim = posterior.quantile(quantile).min(likely).min(known);
         let aim = over.at_most(progress.within_steps(aim)).min(ceiling);
         let stays = |rate: &f64| (aim / rate - 1.0).abs() <= MOVE && *rate <= likely;
         let rate = self.rate.filter(stays).unwrap_or(aim);

@@ -35,6 +35,18 @@ const SLOPES: [(f64, f64); 6] = [
     (35.0, 0.12),
     (120.0, 0.1),
 ];
+/// Of a service that is full at a known rate X, attempts queue: the share that waits longer than t falls about as
+/// exp(−(X − r)·t) near X (M/M/c and, in heavy traffic, G/G/1: Kingman 1961). At the boundary θ of a budget b it therefore
+/// grows with the exponent ln(1 ÷ b) · θ ÷ (X − θ). That is believed to this share,…
+const QUEUES: f64 = 0.8;
+/// …times this, since times of service vary more than that and what is late comes in bunches,…
+const QUEUE_SLOPE: f64 = 0.8;
+/// …within these limits (far below X other things than a queue make answers late),…
+const QUEUE_SLOPES: (f64, f64) = (16.0, 120.0);
+/// …and give or take this as a logarithm (all simulated: `worlds`).
+const QUEUE_SLOPE_DEVIATION: f64 = 0.4;
+/// Beyond this share of X nothing is known of the exponent: the boundary may as well lie above a closed loop's throughput.
+const QUEUE_MOST: f64 = 0.985;
 /// Share of the budget that is bad at any rate, with its prior weight: a service whose own times have a long tail.
 const FLOORS: [(f64, f64); 2] = [(0.0, 0.7), (0.35, 0.3)];
 /// A level that has nothing to do with the boundary: a pause, a neighbour.
@@ -57,6 +69,7 @@ pub(crate) struct Posterior {
     rates: Vec<f64>,
     /// Probabilities, together 1.
     weights: Vec<f64>,
+    is_usual: bool,
 }
 
 impl Posterior {
@@ -95,7 +108,13 @@ impl Posterior {
         Self {
             weights: marginal(&joint),
             rates: grid.rates,
+            is_usual: matches!(prior, Prior::Usual(_)),
         }
+    }
+
+    /// Nothing is known of it but what services usually do: no closed loop told how much it carries.
+    pub(crate) fn is_usual(&self) -> bool {
+        self.is_usual
     }
 
     /// The rate below which the boundary lies with probability `share`.
@@ -134,6 +153,8 @@ impl Posterior {
 pub(crate) enum Prior {
     /// Where boundaries of services usually lie relative to it.
     Usual(f64),
+    /// The same, where it is what a closed loop came to, with the least share of late attempts that the objective allows.
+    Queue { full: f64, budget: f64 },
     /// Anywhere: the target is not what it was when the closed loop was played.
     Even(f64),
 }
@@ -145,7 +166,7 @@ impl Prior {
 
     fn scale(self) -> f64 {
         match self {
-            Self::Usual(scale) | Self::Even(scale) => scale,
+            Self::Usual(scale) | Self::Even(scale) | Self::Queue { full: scale, .. } => scale,
         }
     }
 
@@ -167,6 +188,34 @@ impl Prior {
         }
         density
     }
+
+    /// Probability of a shape, where the boundary lies at this share of the scale.
+    fn of_shape(self, shape: Shape, share: f64) -> f64 {
+        match self {
+            Self::Queue { budget, .. } if share < QUEUE_MOST => {
+                let queue = weight_of_slope(shape.slope, queue_slope(budget, share));
+                shape.of_floor * ((1.0 - QUEUES) * shape.of_slope + QUEUES * queue)
+            }
+            Self::Queue { .. } | Self::Usual(_) | Self::Even(_) => shape.of_floor * shape.of_slope,
+        }
+    }
+}
+
+/// The exponent of a service that queues, where its boundary lies at this share of what it is full at.
+fn queue_slope(budget: f64, share: f64) -> f64 {
+    let (least, most) = QUEUE_SLOPES;
+    let slope = QUEUE_SLOPE * libm::log(1.0 / budget) * share / (1.0 - share);
+    slope.clamp(least, most)
+}
+
+/// How probable each of [`SLOPES`] is beside the others, where `expected` is.
+fn weight_of_slope(slope: f64, expected: f64) -> f64 {
+    let weight = |slope: f64| {
+        let off = libm::log(slope / expected) / QUEUE_SLOPE_DEVIATION;
+        libm::exp(-0.5 * off * off)
+    };
+    let all: f64 = SLOPES.iter().map(|(slope, _)| weight(*slope)).sum();
+    weight(slope) / all
 }
 
 /// The rates that the boundary may be, and what is thought of each under each shape: rows of shapes one after the other.
@@ -188,11 +237,12 @@ impl Grid {
             .map(|index| scale * LEAST * libm::exp(step * index as f64))
             .collect();
         let shapes: Vec<Shape> = Shape::all().collect();
-        let of_rate = |rate: &f64| libm::log(step * prior.density(rate / scale));
-        let of_rates: Vec<f64> = rates.iter().map(of_rate).collect();
+        let of_rate = |rate: &f64| (*rate / scale, libm::log(step * prior.density(rate / scale)));
+        let of_rates: Vec<(f64, f64)> = rates.iter().map(of_rate).collect();
         let of_shape = |shape: &Shape| {
-            let share = libm::log(shape.prior);
-            of_rates.iter().map(move |rate| share + rate)
+            let shape = *shape;
+            let each = of_rates.iter();
+            each.map(move |(share, rate)| libm::log(prior.of_shape(shape, *share)) + rate)
         };
         let prior = shapes.iter().flat_map(of_shape).collect();
         Self {
@@ -244,16 +294,19 @@ impl Grid {
 struct Shape {
     slope: f64,
     floor: f64,
-    prior: f64,
+    /// Prior weights of the one and of the other.
+    of_slope: f64,
+    of_floor: f64,
 }
 
 impl Shape {
     fn all() -> impl Iterator<Item = Self> {
-        SLOPES.into_iter().flat_map(|(slope, a)| {
-            FLOORS.into_iter().map(move |(floor, b)| Self {
+        SLOPES.into_iter().flat_map(|(slope, of_slope)| {
+            FLOORS.into_iter().map(move |(floor, of_floor)| Self {
                 slope,
                 floor,
-                prior: a * b,
+                of_slope,
+                of_floor,
             })
         })
     }
@@ -357,6 +410,38 @@ mod tests {
             prior.above(130.0)
         );
         assert!(prior.quantile(0.1) < prior.quantile(0.9));
+    }
+
+    const QUEUE: Prior = Prior::Queue {
+        full: 100.0,
+        budget: 0.01,
+    };
+
+    /// What is thought of the exponent says nothing of the boundary by itself.
+    #[test]
+    fn how_a_queue_grows_moves_no_boundary_without_evidence() {
+        let usual = Posterior::new(Prior::Usual(100.0), &[], 0.0);
+        let queue = Posterior::new(QUEUE, &[], 0.0);
+        for (usual, queue) in usual.weights.iter().zip(&queue.weights) {
+            assert!((usual - queue).abs() < 1e-9, "{usual} {queue}");
+        }
+    }
+
+    /// Full at 100/s with the boundary at 90/s: ln(100) ÷ (1 − 0.9) · 0.9 = 41 is the exponent there. Levels below it at which
+    /// nothing was late do not speak for a lower boundary then.
+    #[test]
+    fn a_queue_near_its_limit_is_found_sooner_than_any_service() {
+        let share = |rate: f64| 0.01 * libm::exp(0.46 * (rate - 90.0));
+        let rates = [50.0, 72.0, 82.0, 95.0, 88.0, 92.0];
+        let levels: Vec<_> = rates
+            .iter()
+            .map(|rate| level(*rate, share(*rate).min(1.0), 0.0))
+            .collect();
+        let usual = Posterior::new(Prior::Usual(100.0), &levels, 0.0);
+        let queue = Posterior::new(QUEUE, &levels, 0.0);
+        let off = |posterior: &Posterior| (posterior.quantile(0.5) / 90.0 - 1.0).abs();
+        assert!(queue.width() < usual.width());
+        assert!(off(&queue) < off(&usual).min(0.02), "{}", off(&queue));
     }
 
     #[test]

@@ -101,19 +101,23 @@ impl Progress {
         let evidence = evidence::of_search(&self.config.objectives, &self.history);
         let now = self.clock.elapsed();
         let throughput = self.full_throughput();
-        let mut scale = Posterior::scale(throughput, &evidence);
+        let scale = Posterior::scale(throughput, &evidence);
         let anchor = throughput.filter(|throughput| scale == Some(*throughput));
-        self.change = scale
-            .filter(|_| self.is_quick())
-            .and_then(|scale| Change::of_search(scale, anchor, &evidence));
-        let seen = &evidence[self.change.map_or(0, |change| change.first)..];
-        if self.change.is_some() {
-            scale = Posterior::scale(None, seen);
-        }
-        let prior = scale.map(|scale| match self.change {
-            Some(_) => Prior::Even(scale),
+        let usual = scale.map(|scale| match anchor {
+            Some(full) => Prior::Queue {
+                full,
+                budget: self.least_budget(),
+            },
             None => Prior::Usual(scale),
         });
+        self.change = usual
+            .filter(|_| self.is_quick())
+            .and_then(|usual| Change::of_search(usual, anchor, &evidence));
+        let seen = &evidence[self.change.map_or(0, |change| change.first)..];
+        let prior = match self.change {
+            Some(_) => Posterior::scale(None, seen).map(Prior::Even),
+            None => usual,
+        };
         self.posterior = prior.map(|prior| Posterior::new(prior, seen, now));
         let median = self
             .posterior

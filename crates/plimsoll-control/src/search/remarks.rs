@@ -1,8 +1,8 @@
 //! What a search says beside its figures: what it saw, how long it watched, what it could not decide.
 
-use plimsoll_core::verdict::{LevelState, SearchRemark, SearchResult};
+use plimsoll_core::verdict::{Bounds, LevelState, SearchRemark, SearchResult};
 
-use super::claim::Claim;
+use super::claim::{self, Claim};
 use super::progress::Progress;
 use super::spells::Spell;
 
@@ -13,7 +13,7 @@ const SCATTER_LEAST: f64 = 0.01;
 /// Bounds further apart than this are said…
 const APART: f64 = 0.1;
 /// …where no more than this share of the time was left: whatever else ended the search has its own words.
-const LEFT_MOST: f64 = 0.25;
+const LEFT_MOST: f64 = 0.3;
 
 pub(crate) fn about(
     progress: &Progress,
@@ -26,7 +26,7 @@ pub(crate) fn about(
         about_spells(progress, claim, found),
         about_watching(progress, claim),
         about_scatter(progress, claim),
-        about_width(progress, claim, found),
+        about_lack(progress, claim, found),
         about_ceiling(progress, claim),
     ];
     each.into_iter().flatten().collect()
@@ -115,17 +115,44 @@ fn about_scatter(progress: &Progress, claim: Option<&Claim>) -> Option<SearchRem
     })
 }
 
-fn about_width(
+/// Why nothing is held although the target stood still and all of the time was used: the bounds are apart, or what lies
+/// between them was not played for long enough or did not hold.
+fn about_lack(
     progress: &Progress,
     claim: Option<&Claim>,
     found: &SearchResult,
 ) -> Option<SearchRemark> {
+    let has_reason = !progress.stands_still() || progress.remarks.iter().any(ends_a_search);
     let has_time = progress.clock.left() > LEFT_MOST * progress.clock.total();
-    if claim.is_some() || progress.checked.is_some() || has_time {
+    if has_reason || has_time || progress.checked.is_some() {
         return None;
     }
-    let ratio = found.capacity()?.upper? / found.capacity()?.estimate - 1.0;
-    (ratio > APART).then_some(SearchRemark::BoundsApart { ratio })
+    let is_conditional = |claim: &Claim| claim.is_conditional && progress.spells().is_empty();
+    if !claim.is_none_or(is_conditional) {
+        return None;
+    }
+    let Bounds {
+        estimate, upper, ..
+    } = found.capacity()?;
+    let apart = upper.map(|upper| upper / estimate - 1.0);
+    if let Some(ratio) = apart.filter(|ratio| claim.is_none() && *ratio > APART) {
+        return Some(SearchRemark::BoundsApart { ratio });
+    }
+    let pool = claim::pool(progress, estimate, claim::NEAR_MOST[0]);
+    Some(SearchRemark::NothingHeld {
+        at: progress.config.over.size(estimate),
+        seconds: pool.seconds,
+        budgets_ratio: pool.budgets(),
+        least_seconds: claim::seconds_least(progress),
+    })
+}
+
+/// More time would not have helped.
+fn ends_a_search(remark: &SearchRemark) -> bool {
+    matches!(
+        remark,
+        SearchRemark::DidNotComeBack { .. } | SearchRemark::GeneratorTooWeak { .. }
+    )
 }
 
 /// "At least" only where nothing was too much: no level above failed, was void or was cut short.

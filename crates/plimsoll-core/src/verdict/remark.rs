@@ -73,6 +73,18 @@ pub enum SearchRemark {
     BoundsApart {
         ratio: f64,
     },
+    /// Where the limit lies no load was played for long enough, or what was played there breaks the objective together, or
+    /// something else speaks against it: a failure at less, a queue that grew.
+    NothingHeld {
+        /// What the limit is probably near.
+        at: LoadSize,
+        /// From just below it to a little above.
+        seconds: f64,
+        /// What was bad there, as a multiple of what the objective allows.
+        budgets_ratio: f64,
+        /// A rate is played for so long before it is claimed.
+        least_seconds: f64,
+    },
     RecoveryNotProbed {
         because: NotProbed,
     },
@@ -199,6 +211,7 @@ impl fmt::Display for SearchRemark {
                 "the time was used up while the bounds were {:.0} % apart: allow more with --within",
                 ratio * 100.0
             ),
+            Self::NothingHeld { .. } => self.fmt_nothing_held(f),
             Self::NoTimeForSoak { seconds } => {
                 write!(f, "no time was left for a soak of {seconds:.0} s")
             }
@@ -284,6 +297,44 @@ impl SearchRemark {
             }
             _ => Ok(()),
         }
+    }
+
+    fn fmt_nothing_held(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::NothingHeld {
+            at,
+            seconds,
+            budgets_ratio,
+            least_seconds,
+        } = self
+        else {
+            return Ok(());
+        };
+        let (seconds, least) = (seconds.floor(), least_seconds.ceil());
+        if seconds < 1.0 {
+            return write!(
+                f,
+                "no load is held: the limit is probably near {at}, and nothing was played there: allow more with --within"
+            );
+        }
+        write!(
+            f,
+            "no load is held: the {seconds:.0} s that were played near {at} "
+        )?;
+        if *budgets_ratio > 1.0 {
+            write!(
+                f,
+                "have {} times as many bad attempts as the objective allows, and no load a little below met it for {least:.0} s",
+                three_digits(*budgets_ratio)
+            )?;
+        } else if seconds < least {
+            write!(
+                f,
+                "meet the objective, but a load must do so for {least:.0} s"
+            )?;
+        } else {
+            f.write_str("meet the objective, but a lower load broke it, or the queue grew")?;
+        }
+        f.write_str(": allow more with --within")
     }
 
     /// The target was not as fast all the time.

@@ -159,7 +159,6 @@ fn unsteady(verdict: &Verdict) -> Option<&'static str> {
             SearchRemark::StaysOverloaded { .. } => {
                 Some("but an overload does not end by itself when the load does")
             }
-            SearchRemark::Changed { .. } => Some("but it changed during the search"),
             _ => None,
         })
 }
@@ -167,6 +166,13 @@ fn unsteady(verdict: &Verdict) -> Option<&'static str> {
 /// Nothing is claimed that no rate held; what is known instead.
 fn undecided(view: &View, verdict: &Verdict, estimate: f64) -> String {
     let (title, what) = (view.title(), view.varied.in_prose());
+    let changed = |remark: &SearchRemark| matches!(remark, SearchRemark::Changed { .. });
+    if verdict.found.remarks.iter().any(changed) {
+        return format!(
+            "{title} probably carries about {} {what} now, but it changed during the search: no rate is held.",
+            format::number(estimate)
+        );
+    }
     let conditional = |remark: &SearchRemark| {
         matches!(
             remark,
@@ -190,7 +196,7 @@ fn undecided(view: &View, verdict: &Verdict, estimate: f64) -> String {
     }
     match verdict.found.capacity().and_then(|bounds| bounds.upper) {
         Some(upper) => format!(
-            "The limit of {title} lies between {} and {} {what}; the search could not decide between them.",
+            "The limit of {title} is probably about {} {what}, and below {}; the search held no load.",
             format::number(estimate),
             format::number(upper)
         ),

@@ -209,16 +209,20 @@ pub(crate) fn not_reached() -> Record {
     record
 }
 
-/// A search that ran out of time between two bounds.
+/// A search that ran out of time before any load was held.
 pub(crate) fn undecided() -> Record {
     let mut record = find();
     let verdict = verdict_mut(&mut record);
     verdict.verdict = Judgement::Inconclusive;
     verdict.found.converged = false;
     verdict.found.soak_seconds = None;
-    verdict.found.remarks.push(SearchRemark::Other(
-        "12 min were over before 457/s had held a soak".to_owned(),
-    ));
+    verdict.found.capacity_per_s.as_mut().unwrap().lower = None;
+    verdict.found.remarks.push(SearchRemark::NothingHeld {
+        at: LoadSize::PerS(457.0),
+        seconds: 34.0,
+        budgets_ratio: 0.2,
+        least_seconds: 50.0,
+    });
     record
 }
 

@@ -1,6 +1,7 @@
 //! The summary as people see it, for every way in which a run can end.
 
 use plimsoll_core::record::{Event, EventKind, Line, Record};
+use plimsoll_core::verdict::{LoadSize, SearchRemark};
 use plimsoll_report::terminal::{Style, summary};
 use plimsoll_report::view::{Conclusion, View};
 use plimsoll_report::{html, json, markdown};
@@ -46,8 +47,33 @@ fn not_reached_is_a_lower_bound() {
 }
 
 #[test]
-fn undecided_keeps_both_bounds() {
+fn undecided_says_what_is_probable_and_why_no_load_was_held() {
     insta::assert_snapshot!(plain(&sample::undecided(), 100));
+}
+
+/// What it carried before is of no use to anybody, spells or not.
+#[test]
+fn a_change_is_said_before_slow_spells() {
+    let mut record = sample::undecided();
+    sample::verdict_mut(&mut record).found.remarks = vec![
+        SearchRemark::Changed {
+            at_seconds: 93.0,
+            before: LoadSize::PerS(230.0),
+            now: LoadSize::PerS(457.0),
+        },
+        SearchRemark::SlowSpells {
+            count: 1,
+            longest_seconds: 4.0,
+            first_at_seconds: 40.0,
+            apart_seconds: None,
+            rarer_than_seconds: 400.0,
+            watched_seconds: 90.0,
+            outside: Some(LoadSize::PerS(440.0)),
+        },
+    ];
+    let text = plain(&record, 200);
+    let said = "shop-api probably carries about 457 requests per second now, but it changed during the search";
+    assert!(text.contains(said), "{text}");
 }
 
 #[test]

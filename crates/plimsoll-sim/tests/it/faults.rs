@@ -176,3 +176,32 @@ fn a_search_that_its_target_ended_does_not_ask_for_more_time() {
         assert!(!says(&played, late), "{:?}", played.found.remarks);
     }
 }
+
+/// Whoever is told of no load that holds is told why, also where the bounds are close.
+#[test]
+fn a_search_that_holds_nothing_says_why() {
+    let lacks = |remark: &SearchRemark| matches!(remark, SearchRemark::NothingHeld { .. });
+    let explains = |remark: &SearchRemark| {
+        let unsteady = matches!(
+            remark,
+            SearchRemark::SlowSpells { .. }
+                | SearchRemark::SlowsDown { .. }
+                | SearchRemark::PaceVaries { .. }
+                | SearchRemark::StaysOverloaded { .. }
+                | SearchRemark::Changed { .. }
+        );
+        unsteady || lacks(remark) || matches!(remark, SearchRemark::BoundsApart { .. })
+    };
+    let all = worlds::all();
+    let mut lacking = 0;
+    for name in ["slow-many", "heavy"] {
+        let world = all.iter().find(|world| world.name == name).unwrap();
+        for seed in 0..6 {
+            let played = play(&world.model, config(world.slo), seed);
+            let is_said = is_held(&played) || says(&played, explains);
+            assert!(is_said, "{name}, {seed}: {:?}", played.found.remarks);
+            lacking += u32::from(says(&played, lacks));
+        }
+    }
+    assert!(lacking > 0);
+}

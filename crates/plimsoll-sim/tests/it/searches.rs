@@ -76,9 +76,10 @@ fn plain_and_heavy_tailed_services_are_not_overstated() {
             over as u64 * 100 <= seeds() * 2,
             "{name}: more than 2 % are more than 5 % too high: {errors:?}"
         );
-        // Five minutes are not always enough beside a service with a long tail; then nothing is claimed.
+        // Five minutes are not always enough beside a service with a long tail; then nothing is claimed: in three of ten
+        // searches (`worlds`), and chance adds to that.
         assert!(
-            none as u64 * 100 <= seeds() * 36,
+            none as u64 * 100 <= seeds() * 44,
             "{name}: {none} claimed nothing"
         );
         // 200 seeds have a median of about −1 and −0.5 %; 25 of them scatter around it.

@@ -41,3 +41,35 @@ fn stalls_are_said_with_the_soak_that_would_place_the_boundary() {
          times that interval (17 min) would say where"
     );
 }
+
+#[test]
+fn what_keeps_a_load_from_being_held_is_said() {
+    let said = |seconds, budgets_ratio| {
+        let remark = SearchRemark::NothingHeld {
+            at: LoadSize::PerS(440.0),
+            seconds,
+            budgets_ratio,
+            least_seconds: 48.3,
+        };
+        remark.to_string()
+    };
+    assert_eq!(
+        said(54.0, 5.8),
+        "no load is held: the 54 s that were played near 440/s have 5.80 times as many bad attempts as the objective \
+         allows, and no load a little below met it for 49 s: allow more with --within"
+    );
+    assert_eq!(
+        said(48.2, 0.7),
+        "no load is held: the 48 s that were played near 440/s meet the objective, but a load must do so for 49 s: \
+         allow more with --within"
+    );
+    assert_eq!(
+        said(60.0, 0.7),
+        "no load is held: the 60 s that were played near 440/s meet the objective, but a lower load broke it, or the \
+         queue grew: allow more with --within"
+    );
+    assert_eq!(
+        said(0.0, 0.0),
+        "no load is held: the limit is probably near 440/s, and nothing was played there: allow more with --within"
+    );
+}

@@ -369,6 +369,7 @@ fn remarks() -> Vec<SearchRemark> {
         R::AnchorFailed,
         R::FailsEvenAt { at: size },
         R::BoundsApart { ratio: 0.1 },
+        R::NothingHeld { at: size, seconds: 34.0, budgets_ratio: 1.2, least_seconds: 50.0 },
         R::RecoveryNotProbed { because: NotProbed::NoTime },
         R::DidNotRecover,
         R::SlowRecovery { seconds: 1.0, expected_seconds: 1.0 },
