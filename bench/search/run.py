@@ -1,7 +1,7 @@
 """How far off, how sure and how silent are searches of simulated services? `make bench SECTION=search-worlds`, or this file.
 
 Each service is searched with many seeds on a virtual clock; its capacity is the rate that meets the objective for half an
-hour. Seeds from 70000 on are never used while rules are changed. Saved in bench/results/search-DATE.json and .md.
+hour. Seeds from 90000 on are never used while rules are changed. Saved in bench/results/search-DATE.json and .md.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def main():
         os.execv(sys.executable, [sys.executable, os.path.join(HERE, "live.py"), *sys.argv[1:]])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="services (default: all of them)")
-    parser.add_argument("--first", type=int, default=70_000, help="first seed")
+    parser.add_argument("--first", type=int, default=90_000, help="first seed")
     parser.add_argument("--count", type=int, default=100, help="searches of each service")
     parser.add_argument("--minutes", type=int, choices=(5, 12), help="time of a search (default: five, then twelve for hidden conditions)")
     asked = parser.parse_args()

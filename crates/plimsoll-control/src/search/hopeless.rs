@@ -11,6 +11,8 @@ use super::progress::Progress;
 
 /// Levels up to this share of the closed loop's throughput: there the load explains nothing.
 const CALM_SHARE: f64 = 0.75;
+/// Failures are no slow answers: while hardly anything waits, no load below what is served at most explains them.
+const CALM_SHARE_OF_ERRORS: f64 = 0.95;
 const LEVELS_LEAST: usize = 3;
 /// So many are enough where one request alone is among them, which never waits for another, and each is sure by itself.
 const LEVELS_ALONE: usize = 2;
@@ -73,9 +75,9 @@ pub(crate) fn seen(progress: &Progress) -> Option<SearchRemark> {
         None if is_none_carried(progress) => f64::INFINITY,
         None => progress.posterior()?.quantile(0.9),
     };
-    let open = || {
+    let open = |share: f64| {
         let levels = progress.levels();
-        levels.filter(move |played| is_calm(progress, played, CALM_SHARE * scale))
+        levels.filter(move |played| is_calm(progress, played, share * scale))
     };
     // One alone never queues, and failures are no slow answers: those of any closed loop count, at the rate that it came to.
     let closed = || {
@@ -84,8 +86,13 @@ pub(crate) fn seen(progress: &Progress) -> Option<SearchRemark> {
     };
     let mut clauses = progress.config.objectives.clauses().iter().enumerate();
     clauses.find_map(|(index, clause)| {
-        let mut levels: Vec<(f64, &EndedLevel)> = open().map(at_its_rate).collect();
         let any = matches!(clause, Clause::Errors { .. });
+        let calm = if any {
+            CALM_SHARE_OF_ERRORS
+        } else {
+            CALM_SHARE
+        };
+        let mut levels: Vec<(f64, &EndedLevel)> = open(calm).map(at_its_rate).collect();
         let counts = |played: &&EndedLevel| any || played.measured.load == Load::Closed(1);
         levels.extend(closed().filter(counts).map(at_its_rate));
         let is_alone = !any && closed().any(|played| counts(&played));

@@ -205,3 +205,16 @@ fn a_search_that_holds_nothing_says_why() {
     }
     assert!(lacking > 0);
 }
+
+/// One attempt in five hundred fails at any load, and by chance fewer do at the first levels: the search goes on near the limit.
+#[test]
+fn failures_at_any_load_are_seen_near_the_limit_too() {
+    let all = worlds::all();
+    let failing = all.iter().find(|world| world.name == "fail0.2").unwrap();
+    let config = Config {
+        spent: s(7),
+        ..config(failing.slo)
+    };
+    let played = play(&failing.model, config, 90_011);
+    assert!(played.found.is_hopeless(), "{:?}", played.found.remarks);
+}
