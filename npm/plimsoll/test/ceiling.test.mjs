@@ -80,16 +80,17 @@ async function run(times, fresh, t) {
       `${times}x: ${heavy.goodput.toFixed(1)}/s of a ceiling of ${ceiling.toFixed(1)}/s ` +
         `(request ${request.micros.toFixed(0)} us, refusal ${refusal.micros.toFixed(1)} us)`,
     );
-    assert.ok(heavy.refusals > heavy.goodput / 2, 'the load was no overload');
-    return heavy.goodput / ceiling;
+    // A server that was held up while its requests were counted seemed slower than it is: that was no overload, and shows nothing.
+    return heavy.refusals > heavy.goodput / 2 ? heavy.goodput / ceiling : 0;
   });
 }
 
 for (const [times, fresh] of [[2, false], [10, false], [10, true]]) {
   test(`holds its ceiling at ${times}x, ${fresh ? 'a new connection each' : 'kept connections'}`, { timeout: 60_000 }, async (t) => {
-    // Others on the machine take from client and server alike; one run of three without much of that is enough.
+    // Others on the machine take from client and server alike, and change how fast it is from one second to the next; one run
+    // of five without much of that is enough.
     let share = 0;
-    for (let attempt = 0; attempt < 3 && share < SHARE_LEAST; attempt += 1) {
+    for (let attempt = 0; attempt < 5 && share < SHARE_LEAST; attempt += 1) {
       share = await run(times, fresh, t);
     }
     assert.ok(share >= SHARE_LEAST, `${share} of its ceiling`);
