@@ -30,10 +30,8 @@ pub(crate) fn compose(progress: &Progress) -> SearchResult {
     let claim = claim::of_search(progress);
     let claim = claim.map(|claim| claim.only_offered(progress).below_scatter(progress));
     // What a target that changed carries now is likely, and no claim.
-    let has_changed = progress.change().is_some();
-    let meanwhile = claim.as_ref().filter(|_| has_changed);
-    let meanwhile = meanwhile.map_or(0.0, |claim| claim.rate);
-    let claim = claim.filter(|_| !has_changed);
+    let meanwhile = claim.as_ref().map_or(0.0, |claim| claim.rate);
+    let claim = claim.filter(|_| progress.change().is_none());
     let held = claim.as_ref().filter(|claim| !claim.is_conditional);
     let capacity = capacity(progress, claim.as_ref(), meanwhile);
     let mut found = SearchResult {
