@@ -46,9 +46,9 @@ const UNMEASURED: f64 = 4.0;
 fn the_limit_begins_with_what_the_search_found() {
     let (_listener, url) = service();
     let (guard, said) = begun(&["--from", &search(), "--upstream", &url]);
-    // 107 answers a second of 12 ms each.
+    // 109 answers a second of 12 ms each.
     assert!(
-        said.contains("held 105/s; the limit begins with the 1 requests in flight"),
+        said.contains("held 109/s; the limit begins with the 1 requests in flight"),
         "{said}"
     );
     for name in ["limit", "limit_level"] {
