@@ -26,11 +26,11 @@ use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::Record;
 use plimsoll_core::units::{percent, three_digits};
 use plimsoll_core::verdict::{
-    Advice, Cause, Confidence, Evidence, Limit, NextLimit, Resource, ScriptFault, SearchResult,
-    Signal, Verdict,
+    Advice, Cause, Confidence, Evidence, LevelState, Limit, NextLimit, Resource, ScriptFault,
+    SearchResult, Signal, Verdict,
 };
 
-use crate::facts::level::{Level, levels};
+use crate::facts::level::{Level, constant_rate, is_steady, levels};
 use crate::facts::tick::{Tick, ticks};
 use alike::alike;
 use case::Case;
@@ -53,9 +53,9 @@ pub struct Explanation {
 pub fn explain(record: &Record, found: &SearchResult) -> Explanation {
     let levels = levels(record);
     let ticks = ticks(record, &levels);
-    let (saturated, held) = saturation(&levels);
+    let (saturated, held) = saturation(&levels, found);
     let Some(saturated) = saturated else {
-        let named = not_reached(&levels, held);
+        let named = not_reached(record, &levels, held);
         // What was answered too late was carried all the same.
         let carried = late_beyond(&levels, held).map_or(held, |late| late.served);
         return without_saturation(record, &levels, &ticks, found, carried, named);
@@ -89,29 +89,61 @@ pub fn script_faults(record: &Record, verdict: &Verdict) -> Vec<ScriptFault> {
     script::faults(record, judged.as_ref())
 }
 
-/// What is said in the place of a limit that was not met.
-fn not_reached(levels: &[Level], held: f64) -> (Cause, String) {
+/// What is said in the place of a limit that was not met. It is *not reached* only where nothing above was left open.
+fn not_reached(record: &Record, levels: &[Level], held: f64) -> (Cause, String) {
     if levels.is_empty() {
-        (Cause::NotReached, "no level was measured".to_owned())
-    } else if let Some(late) = late_beyond(levels, held) {
-        let before = if held > 0.0 {
-            format!("held up to {}/s", three_digits(held))
-        } else {
-            "no load was held".to_owned()
-        };
+        return (Cause::NotReached, "no level was measured".to_owned());
+    }
+    let before = if held > 0.0 {
+        format!("held up to {}/s", three_digits(held))
+    } else {
+        "no load was held".to_owned()
+    };
+    if let Some(late) = late_beyond(levels, held) {
         let text = format!(
             "{before}; {}/s were answered, but later than the objective allows; find, or a run at other loads, tells \
              whether that depends on the load",
             three_digits(late.offered)
         );
         (Cause::Unknown, text)
-    } else if held > 0.0 {
-        let held = three_digits(held);
-        let text = format!("held up to {held}/s; no level beyond it gave way");
-        (Cause::NotReached, text)
-    } else {
+    } else if held <= 0.0 {
         (Cause::Unknown, nothing_held(levels))
+    } else if let Some((rate, state)) = open_question(record, held) {
+        let rate = three_digits(rate);
+        let text = match state {
+            LevelState::Void => format!(
+                "{before}; {rate}/s was not judged, because the generator itself was held up there: search again"
+            ),
+            LevelState::Fail => format!(
+                "{before}; {rate}/s failed, but one level alone may have met a disturbance: a longer search tells"
+            ),
+            _ => format!(
+                "{before}; {rate}/s was watched for too short a time to judge it: a longer search tells"
+            ),
+        };
+        (Cause::Unknown, text)
+    } else {
+        let text = format!("{before}; no level beyond it gave way");
+        (Cause::NotReached, text)
     }
+}
+
+/// The highest rate above all that was held that failed, or that nobody could judge.
+fn open_question(record: &Record, held: f64) -> Option<(f64, LevelState)> {
+    let is_open = |state| {
+        matches!(
+            state,
+            LevelState::Fail | LevelState::Undecided | LevelState::Void
+        )
+    };
+    let results = record.level_results.iter();
+    let open = results.filter(|result| is_open(result.state));
+    let rates = open.filter_map(|result| {
+        let step = &record.level(result.level)?.step;
+        let rate = constant_rate(step.load).filter(|_| is_steady(step.phase))?;
+        (rate > held).then_some((rate, result.state))
+    });
+    rates.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// Without saturation there is no limit to name, but demand per request and where it would end.

@@ -35,7 +35,7 @@ pub struct Predicted {
 /// What a record says that the system carries, per second: a search's capacity, else the peak of a load that went
 /// beyond it.
 pub fn capacity(record: &Record, found: &SearchResult) -> Option<f64> {
-    let peak = || Some(saturation(&levels(record)).0?.peak);
+    let peak = || Some(saturation(&levels(record), found).0?.peak);
     let searched = found.capacity_per_s.map(|bounds| bounds.estimate);
     searched.or_else(peak)
 }
@@ -49,7 +49,7 @@ pub fn predict(
 ) -> Result<Predicted, String> {
     let levels = levels(record);
     let ticks = ticks(record, &levels);
-    let Some(saturated) = saturation(&levels).0 else {
+    let Some(saturated) = saturation(&levels, found).0 else {
         return Err("its base did not reach its limit".to_owned());
     };
     let case = Case::new(record, &levels, &ticks, &saturated, found);

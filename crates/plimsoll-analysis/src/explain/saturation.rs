@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plimsoll_core::outcome::Outcome;
-use plimsoll_core::verdict::LevelState;
+use plimsoll_core::verdict::{LevelState, SearchResult};
 
 use crate::facts::level::{FAILING, Level};
 
@@ -16,6 +16,8 @@ const FAILED_COUNT: u64 = 20;
 const LOST_ATTEMPTS: u64 = 100;
 /// A level this clean is not failing.
 const CLEAN: f64 = 0.002;
+/// Up to this share of the peak there is clear room.
+const ROOM: f64 = 0.7;
 
 /// In what way the limit showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +46,8 @@ pub(super) struct Saturation {
 }
 
 /// `None` when the limit was not reached. The second value is the highest rate that was held.
-pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
-    let clean_rate = levels
-        .iter()
-        .filter(|level| level.closed.is_none() && is_clean(level))
-        .map(|level| level.offered)
-        .fold(0.0, f64::max);
+pub(super) fn saturation(levels: &[Level], found: &SearchResult) -> (Option<Saturation>, f64) {
+    let clean_rate = highest_kept(levels, is_clean);
     let peak = peak(levels);
     let open = levels_where(levels, |level| level.closed.is_none());
     let beyond_closed: Vec<usize> = levels_where(levels, |level| level.closed.is_some())
@@ -57,7 +55,7 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         .filter(|index| gains_nothing(levels, *index))
         .collect();
     // A disturbance below a rate that was held later is not the limit.
-    let counts = |level: &Level| level.closed.is_none() && level.offered > clean_rate;
+    let counts = |level: &Level| level.closed.is_none() && level.rate > clean_rate;
     let beyond = levels_where(levels, |level| {
         counts(level) && (falls_behind(level) || is_lost(level))
     });
@@ -104,9 +102,12 @@ pub(super) fn saturation(levels: &[Level]) -> (Option<Saturation>, f64) {
         with(Sign::Throughput, union(&beyond, &beyond_closed))
     } else if !failing.is_empty() {
         with(Sign::Errors, union(&failing, &beyond))
-    } else if late.len() >= 2 {
+    } else if beyond_closed.len() >= 2 && [&late, &missed].iter().any(|of| is_near_peak(levels, of))
+    {
+        with(Sign::Throughput, union(&beyond, &beyond_closed))
+    } else if late.len() >= 2 || is_above(found, levels, &late) {
         with(Sign::ResponseTime, late)
-    } else if missed.len() >= 2 {
+    } else if missed.len() >= 2 || is_above(found, levels, &missed) {
         with(Sign::ResponseTime, missed)
     } else if levels.len() == 1 && is_overrun(levels, &open, &late) {
         with(Sign::Queueing, vec![0])
@@ -121,17 +122,37 @@ fn held(levels: &[Level]) -> f64 {
     let has_open = levels.iter().any(|level| level.closed.is_none());
     // What a search took for passing spells it let pass.
     let in_time = |level: &Level| !level.late || (has_open && level.state == LevelState::Pass);
-    let held = levels
-        .iter()
-        .filter(|level| level.closed.is_none() == has_open && is_clean(level) && in_time(level));
-    let rates = held.map(|level| {
-        if has_open {
-            level.offered
-        } else {
-            level.served
-        }
-    });
-    rates.fold(0.0, f64::max)
+    let is_held = |level: &Level| is_clean(level) && in_time(level);
+    if has_open {
+        return highest_kept(levels, is_held);
+    }
+    let held = levels.iter().filter(|level| is_held(level));
+    held.map(|level| level.served).fold(0.0, f64::max)
+}
+
+/// The highest rate that was kept and not broken later: a search repeats a rate that a disturbance may have spoilt, and soaks one
+/// that it has seen hold.
+fn highest_kept(levels: &[Level], is_kept: impl Fn(&Level) -> bool) -> f64 {
+    let open = || levels.iter().filter(|level| level.closed.is_none());
+    let is_broken_later = |place: usize, rate: f64| {
+        let mut later = open().skip(place + 1);
+        later.any(|level| is_same(level.rate, rate) && breaks(level))
+    };
+    let kept = open().enumerate().filter(|(_, level)| is_kept(level));
+    let kept = kept.filter(|(place, level)| !is_broken_later(*place, level.rate));
+    kept.map(|(_, level)| level.rate).fold(0.0, f64::max)
+}
+
+/// A level that only ended before it was decided breaks nothing.
+fn breaks(level: &Level) -> bool {
+    level.state == LevelState::Fail
+        || level.state == LevelState::Undecided
+            && (level.late || has_failures(level) || falls_behind(level))
+}
+
+/// Rates that were worked out alike.
+fn is_same(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-9 * one
 }
 
 /// The highest rate above all that was held that was answered as it came, but too late. Nobody judged it, and there are too few
@@ -141,21 +162,33 @@ pub(super) fn late_beyond(levels: &[Level], held: f64) -> Option<&Level> {
         let is_open = level.closed.is_none();
         is_open && level.late && level.state == LevelState::Observed && is_clean(level)
     };
-    let beyond = levels.iter().filter(|level| level.offered > held);
+    let beyond = levels.iter().filter(|level| level.rate > held);
     let late = beyond.filter(is_late);
-    late.max_by(|a, b| a.offered.total_cmp(&b.offered))
+    late.max_by(|a, b| a.rate.total_cmp(&b.rate))
 }
 
 /// Levels that a search did not decide, or let pass as it took what was late for passing spells, whose own attempts break the
 /// objective all the same, with none above that kept it: where no level failed, these are what is known of the limit.
 fn missed(levels: &[Level]) -> Vec<usize> {
-    let open = |level: &&Level| level.closed.is_none();
-    let kept = levels.iter().filter(open);
-    let kept = kept.filter(|level| is_clean(level) && !level.late);
-    let kept = kept.map(|level| level.offered).fold(0.0, f64::max);
+    let kept = highest_kept(levels, |level| is_clean(level) && !level.late);
     levels_where(levels, |level| {
-        open(&level) && level.late && level.offered > kept
+        level.closed.is_none() && level.late && level.rate > kept
     })
+}
+
+/// One of these rates lies above all that the search takes to be possible: it need not be seen twice.
+fn is_above(found: &SearchResult, levels: &[Level], of: &[usize]) -> bool {
+    let upper = found.capacity_per_s.and_then(|bounds| bounds.upper);
+    let mut rates = of.iter().filter_map(|index| levels.get(*index));
+    upper.is_some_and(|upper| rates.any(|level| level.closed.is_none() && level.rate > upper))
+}
+
+/// One of these rates has no clear room below what closed loops were served, which gained nothing from more in flight: the two
+/// together show the limit.
+fn is_near_peak(levels: &[Level], of: &[usize]) -> bool {
+    let peak = peak(levels);
+    let mut found = of.iter().filter_map(|index| levels.get(*index));
+    found.any(|level| level.closed.is_none() && level.rate > ROOM * peak)
 }
 
 fn union(a: &[usize], b: &[usize]) -> Vec<usize> {
@@ -259,7 +292,7 @@ fn low(levels: &[Level], high: &[usize], peak: f64) -> Vec<usize> {
         .collect();
     let room: Vec<usize> = candidates
         .iter()
-        .filter(|(_, level)| level.served <= 0.7 * peak && !falls_behind(level))
+        .filter(|(_, level)| level.served <= ROOM * peak && !falls_behind(level))
         .map(|(index, _)| *index)
         .collect();
     if !room.is_empty() {

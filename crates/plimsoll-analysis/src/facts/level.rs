@@ -38,6 +38,9 @@ pub(crate) struct Level {
     pub(crate) in_time: bool,
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
+    /// What it was to offer, per second, by which levels are told above and below each other: of 8 s at 90/s chance makes 83 to 97.
+    /// Of a closed loop, and of a part of a ramp, what was due.
+    pub(crate) rate: f64,
     /// Attempts due, answers, and ok or accepted answers per second of its time.
     pub(crate) offered: f64,
     pub(crate) answered: f64,
@@ -114,24 +117,27 @@ impl WindowFacts {
     }
 }
 
-/// Levels that the target was measured at, in the order played. The generator's own check, warm-up
-/// and the recovery probe say nothing about a steady load.
+/// The generator's own check, warm-up and the recovery probe say nothing about a steady load.
+pub(crate) fn is_steady(phase: Phase) -> bool {
+    !matches!(
+        phase,
+        Phase::SelfCheck
+            | Phase::WarmUp
+            | Phase::Settle
+            | Phase::Drain
+            | Phase::RecoveryBefore
+            | Phase::RecoveryPulse
+            | Phase::RecoveryAfter
+    )
+}
+
+/// Levels that the target was measured at, in the order played.
 pub(crate) fn levels(record: &Record) -> Vec<Level> {
     let mut levels = Vec::new();
     for start in &record.levels {
-        let skipped = matches!(
-            start.step.phase,
-            Phase::SelfCheck
-                | Phase::WarmUp
-                | Phase::Settle
-                | Phase::Drain
-                | Phase::RecoveryBefore
-                | Phase::RecoveryPulse
-                | Phase::RecoveryAfter
-        );
         let result = record.level_result(start.step.level);
         let state = result.map_or(LevelState::Observed, |result| result.state);
-        if skipped || state == LevelState::Void {
+        if !is_steady(start.step.phase) || state == LevelState::Void {
             continue;
         }
         let judged: Vec<&Window> = record.judged_windows(start.step.level).collect();
@@ -152,6 +158,14 @@ pub(crate) fn users_vary<'a>(windows: impl Iterator<Item = &'a Window>) -> bool 
         users.truncate(users.len() - leaving);
     }
     users.iter().any(|users| are_few(&users))
+}
+
+/// Arrivals per second of a level that stays at one rate.
+pub(crate) fn constant_rate(load: StepLoad) -> Option<f64> {
+    match load {
+        StepLoad::Open { profile, .. } => profile.constant_rate(),
+        StepLoad::Closed { .. } => None,
+    }
 }
 
 /// A ramp passes through many rates, or numbers of users: it is cut into up to ten parts of at least
@@ -190,6 +204,7 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
     let objectives = record.header.test.objectives();
     let bound = objectives.and_then(Objectives::longest_bound);
     let in_flight_means: Vec<f64> = windows.iter().map(|w| w.in_flight_mean).collect();
+    let offered = due as f64 / seconds;
     Some(Level {
         closed: match load {
             StepLoad::Closed { .. } if users_mean > 0 => u32::try_from(users_mean).ok(),
@@ -201,7 +216,8 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
         in_time: objectives.is_some_and(|objectives| is_in_time(objectives, &tally)),
         start: first.start_ns,
         end: last.end_ns(),
-        offered: due as f64 / seconds,
+        rate: constant_rate(load).unwrap_or(offered),
+        offered,
         answered: tally.answers() as f64 / seconds,
         served: tally.served() as f64 / seconds,
         in_flight: in_flight / seconds,

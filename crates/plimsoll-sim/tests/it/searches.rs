@@ -392,6 +392,37 @@ fn a_rate_rule_is_the_boundary() {
     assert!(probed > 0, "no search was overloaded");
 }
 
+/// Found live: the service answers in 0.1 ms and refuses what is beyond 320/s, so one client alone is refused 90,000 times a second.
+/// ‘No load meets p99 < 250 ms: 99.5 % of the attempts break it at 40/s as at 86422/s’, said a search that had seen 282/s hold.
+#[test]
+fn a_rule_that_refuses_quickly_does_not_make_an_objective_hopeless() {
+    let model = Model {
+        rate_rule: Some(RateRule {
+            per_s: 320.0,
+            burst: 32.0,
+        }),
+        ..Model::station(
+            2,
+            ServiceTime::Exponential {
+                mean: Nanos::from_micros(20),
+            },
+        )
+    };
+    for seed in 0..8 {
+        let asked = Config {
+            within: Nanos::from_secs(180),
+            ..config("p99<250ms,errors<0.1%")
+        };
+        let found = play(&model, asked, seed).found;
+        assert!(!found.is_hopeless(), "seed {seed}: {:?}", found.remarks);
+        let estimate = found.capacity_per_s.unwrap().estimate;
+        assert!(
+            (240.0..340.0).contains(&estimate),
+            "seed {seed}: {estimate}"
+        );
+    }
+}
+
 #[test]
 fn an_event_loop_collapses_and_a_bounded_queue_does_not() {
     let slice = ServiceTime::Fixed {

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use plimsoll_base::inherited;
 use plimsoll_core::guarding::{self, StartFrom};
 use plimsoll_core::secrets::masked_url;
+use plimsoll_core::verdict::Bounds;
 use plimsoll_guard::settings::{self, Flags, Settings, Shown};
 use plimsoll_guard::{Config, Host, Listener, Listening, Place, Scheme};
 
@@ -88,11 +89,15 @@ fn take_from(path: &Path, has_file: bool, flags: &mut Flags) -> Result<()> {
         StartFrom::Knee => "at its knee",
         StartFrom::LoadLine => "at its load line",
     };
-    output::progress(&format!(
-        "guard: {shown} held {:.0}/s; the limit begins with the {:.0} requests in flight {at}, and moves on by itself",
-        start.load_line_per_s, start.limit
-    ));
     let verdict = record.verdict.as_ref();
+    output::progress(&format!(
+        "guard: {shown} {}; the limit begins with the {:.0} requests in flight {at}, and moves on by itself",
+        carried(
+            verdict.and_then(|verdict| verdict.found.capacity()),
+            start.load_line_per_s
+        ),
+        start.limit
+    ));
     for advice in verdict.into_iter().flat_map(|verdict| &verdict.advice) {
         if advice.action.contains("timeout") {
             output::progress(&format!("guard: {}: {}", advice.action, advice.because));
@@ -105,6 +110,14 @@ fn take_from(path: &Path, has_file: bool, flags: &mut Flags) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// What a search says of the rate: only a claim was held.
+fn carried(capacity: Option<Bounds>, load_line_per_s: f64) -> String {
+    match capacity.and_then(|bounds| bounds.lower) {
+        Some(_) => format!("held {load_line_per_s:.0}/s"),
+        None => format!("held no load, and found the limit at about {load_line_per_s:.0}/s"),
+    }
 }
 
 /// Every value, as wide as it needs to be.
@@ -181,5 +194,26 @@ impl Host for Told<'_> {
 
     fn says(&mut self, line: &str) {
         output::progress(&format!("guard: {line}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_held_is_not_called_held() {
+        let found = |lower| {
+            let bounds = Bounds {
+                estimate: 118.4,
+                lower,
+                upper: Some(130.1),
+            };
+            carried(Some(bounds), 118.4)
+        };
+        assert_eq!(found(Some(118.4)), "held 118/s");
+        let unheld = "held no load, and found the limit at about 118/s";
+        assert_eq!(found(None), unheld);
+        assert_eq!(carried(None, 118.4), unheld);
     }
 }

@@ -7,10 +7,10 @@ use plimsoll_core::Nanos;
 use plimsoll_core::outcome::Outcome;
 use plimsoll_core::record::{CgroupSample, Record, Seen, ThreadState};
 use plimsoll_core::step::StepLoad;
-use plimsoll_core::verdict::{Cause, Confidence, LevelState, RareStalls, SearchResult};
+use plimsoll_core::verdict::{Bounds, Cause, Confidence, LevelState, RareStalls, SearchResult};
 
 use super::build::{Service, ThreadLoad, search};
-use super::{explain, explained, idle, service, sick};
+use super::{explain, explained, idle, pinned, service, sick};
 
 /// The same record, in which looking began with the first level above the capacity.
 fn looked_at_late(mut record: Record) -> Record {
@@ -177,6 +177,115 @@ fn a_rate_that_was_answered_too_late_was_not_held() {
     let text = says(&record);
     let told = "held up to 50.0/s; 100/s were answered, but later than";
     assert!(text.starts_with(told), "{text}");
+}
+
+/// What is beyond the limit comes late, and is no failure.
+fn slow_beyond() -> Service {
+    Service {
+        excess: Outcome::Ok,
+        excess_time: Nanos::from_millis(500),
+        ..service(pinned)
+    }
+}
+
+fn set_state(record: &mut Record, level: u32, state: LevelState) {
+    for result in &mut record.level_results {
+        if result.level == level {
+            result.state = state;
+        }
+    }
+}
+
+fn without_closed(mut record: Record) -> Record {
+    let is_closed = |load: &StepLoad| matches!(load, StepLoad::Closed { .. });
+    record.levels.retain(|level| !is_closed(&level.step.load));
+    record
+}
+
+/// A search of eight workers: at 88.6/s chance made 93.2 arrivals a second, which were held; 92.7/s and 102/s had 7 and 20 % bad
+/// attempts, and were not decided. That was ‘held up to 93.2/s; no level beyond it gave way’.
+#[test]
+fn rates_are_compared_as_they_were_asked_for() {
+    let mut record = search(&slow_beyond(), &[0.2, 0.5, 0.9, 0.93, 1.02], true);
+    let slow = Service {
+        base: Nanos::from_millis(300),
+        ..slow_beyond()
+    };
+    let slow = search(&slow, &[0.2, 0.5, 0.9, 0.93, 1.02], true);
+    record.windows.retain(|window| window.level != 11);
+    let late = slow.windows.iter().filter(|window| window.level == 11);
+    record.windows.extend(late.cloned());
+    for window in record.windows.iter_mut().filter(|at| at.level == 10) {
+        window.due_count = window.due_count * 106 / 100;
+    }
+    for level in [11, 12] {
+        set_state(&mut record, level, LevelState::Undecided);
+    }
+    let limit = explained(&record).limit;
+    assert_eq!(limit.cause, Cause::PinnedThread, "{limit:#?}");
+}
+
+/// ‘Not reached’ is for searches in which nothing above what was held was left open.
+#[test]
+fn one_rate_that_was_not_held_is_no_limit_that_was_not_reached() {
+    let held = without_closed(search(&slow_beyond(), &[0.2, 0.5, 0.9, 1.0], true));
+    assert_eq!(explained(&held).limit.cause, Cause::NotReached);
+    for (state, told) in [
+        (
+            LevelState::Undecided,
+            "400/s was watched for too short a time",
+        ),
+        (LevelState::Void, "400/s was not judged"),
+        (LevelState::Fail, "400/s failed, but one level alone"),
+    ] {
+        let mut record = held.clone();
+        set_state(&mut record, 11, state);
+        let limit = explained(&record).limit;
+        let text = &limit.evidence[0].text;
+        assert_eq!(limit.cause, Cause::Unknown, "{limit:#?}");
+        assert!(text.starts_with("held up to 360/s; "), "{text}");
+        assert!(text.contains(told), "{text}");
+    }
+}
+
+/// The search knows more than its levels: one that was late above all that it takes to be possible is beyond the limit. So is one
+/// near the peak of closed loops that gained nothing from more in flight.
+#[test]
+fn one_late_rate_has_given_way_with_what_else_is_known() {
+    let mut record = search(&slow_beyond(), &[0.2, 0.5, 0.9, 1.02], true);
+    set_state(&mut record, 11, LevelState::Undecided);
+    let upper = |upper| SearchResult {
+        capacity_per_s: Some(Bounds {
+            estimate: 370.0,
+            lower: Some(360.0),
+            upper: Some(upper),
+        }),
+        ..SearchResult::default()
+    };
+    let cause = |record: &Record, bound| explain(record, &upper(bound)).limit.cause;
+    let open = without_closed(record.clone());
+    assert_eq!(cause(&open, 390.0), Cause::PinnedThread);
+    assert_eq!(cause(&open, 420.0), Cause::Unknown);
+    assert_eq!(cause(&record, 420.0), Cause::PinnedThread);
+}
+
+/// A rate that was seen to hold and then failed was not held, and one that failed at once and was repeated was.
+#[test]
+fn a_rate_that_was_broken_later_was_not_held() {
+    let record = |first, second| {
+        let mut record = search(&slow_beyond(), &[0.2, 0.5, 0.9, 0.9], true);
+        set_state(&mut record, 10, first);
+        set_state(&mut record, 11, second);
+        without_closed(record)
+    };
+    let said = |record: Record| explained(&record).limit.evidence[0].text.clone();
+    let told = said(record(LevelState::Fail, LevelState::Pass));
+    assert_eq!(told, "held up to 360/s; no level beyond it gave way");
+    // The second had too little time.
+    let told = said(record(LevelState::Pass, LevelState::Undecided));
+    assert_eq!(told, "held up to 360/s; no level beyond it gave way");
+    let told = said(record(LevelState::Pass, LevelState::Fail));
+    assert!(told.starts_with("held up to 200/s; 360/s failed"), "{told}");
 }
 
 /// A part of the attempts at each share of the capacity fails at once.
