@@ -8,6 +8,7 @@
 mod apart;
 mod contrast;
 mod effect;
+mod family;
 mod figures;
 mod fingerprint;
 mod history;
@@ -20,7 +21,7 @@ mod turns;
 mod words;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use plimsoll_core::comparison::{
     Comparison, Contrast, Counted, Design, Effect, Figure, Mismatch, SCHEMA, Scale, Standing,
@@ -34,9 +35,8 @@ pub use history::{HistoryError, history};
 pub use permutation::runs_needed;
 pub use power::is_scattered;
 
-use contrast::contrast;
-use permutation::{holm, smallest_p};
-use turns::Places;
+use family::{Family, family};
+use permutation::smallest_p;
 
 /// Share of comparisons of equal variants that may be called different.
 pub const ALPHA: f64 = 0.05;
@@ -158,26 +158,7 @@ pub fn compare(
             "no verdict: {primary} is not in these runs, or cannot be compared"
         ));
     }
-    let (first, others): (Vec<Figure>, Vec<Figure>) =
-        figures.iter().partition(|figure| Some(**figure) == primary);
-    let others: Vec<Figure> = others
-        .into_iter()
-        .filter(|figure| !guarded.contains(figure))
-        .collect();
-    let mut beside = guarded.clone();
-    beside.retain(|figure| figures.contains(figure));
-    let mut contrasts = family(&variants, &first, asked);
-    contrasts.extend(family(&variants, &beside, asked));
-    contrasts.extend(family(&variants, &others, asked));
-    let undecided = |c: &&mut Contrast| {
-        Some(c.figure) == primary && c.standing == Standing::Inconclusive && c.runs_needed.is_none()
-    };
-    for contrast in contrasts.iter_mut().filter(undecided) {
-        plan_ahead(contrast, &variants, asked);
-    }
-    for contrast in &mut contrasts {
-        contrast.because = words::because(contrast, asked.design);
-    }
+    let contrasts = judged(&variants, &figures, asked, (primary, &guarded));
     let standing = standing(&variants, &contrasts, asked, (primary, &guarded));
     let is_withheld = is_withheld(&variants, &contrasts, primary);
     let named = named::contrasts(&variants, &withheld, asked);
@@ -201,6 +182,42 @@ pub fn compare(
         is_withheld,
         stopped: None,
     }
+}
+
+/// Every figure that can be compared, in its family: the primary one, those that are guarded, and the others, with the reason
+/// for each verdict.
+fn judged(
+    variants: &[Variant],
+    figures: &[Figure],
+    asked: &Question,
+    (primary, guarded): (Option<Figure>, &[Figure]),
+) -> Vec<Contrast> {
+    let (first, others): (Vec<Figure>, Vec<Figure>) =
+        figures.iter().partition(|figure| Some(**figure) == primary);
+    let (beside, others): (Vec<Figure>, Vec<Figure>) = others
+        .into_iter()
+        .partition(|figure| guarded.contains(figure));
+    let guards = family(variants, &beside, 0, asked);
+    let mut contrasts = family(variants, &first, guards.len(), asked);
+    let of_primary = Family {
+        count: contrasts.len(),
+        guards: guards.len(),
+    };
+    for contrast in &mut contrasts {
+        plan_ahead(contrast, variants, asked, of_primary);
+        contrast.because = words::because(contrast, asked.design, of_primary);
+    }
+    for mut rest in [guards, family(variants, &others, 0, asked)] {
+        let of_rest = Family {
+            count: rest.len(),
+            guards: 0,
+        };
+        for contrast in &mut rest {
+            contrast.because = words::because(contrast, asked.design, of_rest);
+        }
+        contrasts.extend(rest);
+    }
+    contrasts
 }
 
 /// A class that came up in one run has the share zero in those where it did not.
@@ -257,47 +274,6 @@ fn withheld(
         remarks.push(format!("not compared: {}", names.join(", ")));
     }
     withheld
-}
-
-/// Every pair of variants in every figure, corrected together by Holm's rule.
-fn family(variants: &[Variant], figures: &[Figure], asked: &Question) -> Vec<Contrast> {
-    let mut contrasts = Vec::new();
-    let places = Places::of(variants);
-    let sides = asked.sides(variants);
-    for figure in figures {
-        for sides in &sides {
-            contrasts.extend(contrast(*figure, *sides, &places, asked));
-        }
-    }
-    let p: Vec<f64> = contrasts.iter().map(|contrast| contrast.p).collect();
-    let count = contrasts.len();
-    let mut known = BTreeMap::new();
-    for (contrast, adjusted) in contrasts.iter_mut().zip(holm(&p)) {
-        correct(contrast, adjusted, count, asked.design);
-        let runs = contrast.baseline_count.min(contrast.variant_count) as u32;
-        let deviations = *known.entry(runs).or_insert_with(|| {
-            power::detectable_deviations(asked.design, runs, ALPHA / count as f64)
-        });
-        let noise = noise(contrast, variants);
-        contrast.detectable = deviations
-            .zip(noise)
-            .map(|(deviations, noise)| change_of(contrast.scale, deviations * noise));
-    }
-    contrasts
-}
-
-/// Gives one contrast of a family of `count` its place in it: Holm's p, the runs that it would take, where it stands.
-fn correct(contrast: &mut Contrast, adjusted: f64, count: usize, design: Design) {
-    contrast.p_adjusted = adjusted;
-    contrast.family_count = count;
-    let (a, b) = (
-        contrast.baseline_count as u32,
-        contrast.variant_count as u32,
-    );
-    if smallest_p(design, a, b) * count as f64 > ALPHA {
-        contrast.runs_needed = Some(runs_needed(design, count, ALPHA));
-    }
-    contrast.standing = judge(contrast, design);
 }
 
 /// Ratios are differences of logarithms.
@@ -389,12 +365,14 @@ fn noise(contrast: &Contrast, variants: &[Variant]) -> Option<f64> {
     power::pooled_deviation(&values(&contrast.baseline)?, &values(&contrast.variant)?)
 }
 
-/// How many runs it would take to see a change as small as the margin.
-fn plan_ahead(contrast: &mut Contrast, variants: &[Variant], asked: &Question) {
-    let level = ALPHA / contrast.family_count as f64;
+/// How many runs it would take to see a change as small as the margin, where these did not decide.
+fn plan_ahead(contrast: &mut Contrast, variants: &[Variant], asked: &Question, family: Family) {
+    if contrast.standing != Standing::Inconclusive || contrast.runs_needed.is_some() {
+        return;
+    }
     if let Some(noise) = noise(contrast, variants) {
-        contrast.runs_for_margin =
-            power::runs_to_find(asked.design, margin_shift(contrast), noise, level);
+        let (shift, level) = (margin_shift(contrast), family.level_of_many());
+        contrast.runs_for_margin = power::runs_to_find(asked.design, shift, noise, level);
     }
 }
 

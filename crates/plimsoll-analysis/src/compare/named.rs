@@ -12,9 +12,10 @@ use plimsoll_core::statistics::median;
 use plimsoll_core::tally::Quantile;
 
 use super::contrast::contrast;
+use super::family::{Family, correct};
 use super::permutation::holm;
 use super::turns::Places;
-use super::{Question, correct, words};
+use super::{Question, words};
 
 /// Names that a mismatch spells out.
 const SPELLED: usize = 8;
@@ -137,11 +138,14 @@ pub(super) fn contrasts(
 /// Holm's rule over all rows: with many names a difference must be plain.
 fn corrected(found: &mut [NamedContrast], asked: &Question) {
     let p: Vec<f64> = found.iter().map(|named| named.contrast.p).collect();
-    let count = found.len();
+    let family = Family {
+        count: found.len(),
+        guards: 0,
+    };
     for (named, adjusted) in found.iter_mut().zip(holm(&p)) {
         let contrast: &mut Contrast = &mut named.contrast;
-        correct(contrast, adjusted, count, asked.design);
-        contrast.because = words::because(contrast, asked.design);
+        correct(contrast, adjusted, family, asked.design);
+        contrast.because = words::because(contrast, asked.design, family);
     }
 }
 

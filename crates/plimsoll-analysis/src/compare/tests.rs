@@ -11,9 +11,12 @@ use plimsoll_base::random::Rng;
 use plimsoll_core::comparison::{Effect, Method, Named, NamedKind, Run, Stopped};
 use proptest::prelude::*;
 
+use super::contrast::contrast;
+use super::turns::Places;
 use super::*;
 
 mod apart;
+mod family;
 mod percentiles;
 mod shares;
 
@@ -498,7 +501,7 @@ fn simulated(pairs: usize, ratio: f64, noise: f64, seed: u64) -> (Vec<f64>, Vec<
 /// One comparison alone; planning ahead is a simulation of its own.
 fn alone(a: &[f64], b: &[f64], design: Design) -> Contrast {
     let variants = [variant("A", Figure::P50, a), variant("B", Figure::P50, b)];
-    family(&variants, &[Figure::P50], &asked(design)).remove(0)
+    family(&variants, &[Figure::P50], 0, &asked(design)).remove(0)
 }
 
 /// The verdict alone.
@@ -507,7 +510,7 @@ fn standing_of((a, b): (&[f64], &[f64]), design: Design) -> Standing {
         variant("A", Figure::Goodput, a),
         variant("B", Figure::Goodput, b),
     ];
-    family(&variants, &[Figure::Goodput], &asked(design))[0].standing
+    family(&variants, &[Figure::Goodput], 0, &asked(design))[0].standing
 }
 
 fn share(sets: u64, mut is: impl FnMut(u64) -> bool) -> f64 {

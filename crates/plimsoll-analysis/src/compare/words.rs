@@ -3,11 +3,11 @@
 use plimsoll_core::comparison::{Contrast, Design, Interval, Scale, Standing, Variant};
 use plimsoll_core::units::three_digits;
 
-use super::permutation::smallest_p;
+use super::family::{Family, least};
 use super::shares::change;
 use super::{ALPHA, Question, shares};
 
-pub(super) fn because(contrast: &Contrast, design: Design) -> String {
+pub(super) fn because(contrast: &Contrast, design: Design, family: Family) -> String {
     match contrast.standing {
         Standing::Equivalent => {
             let range = contrast
@@ -24,25 +24,35 @@ pub(super) fn because(contrast: &Contrast, design: Design) -> String {
             )
         }
         Standing::Better | Standing::Worse => {
-            let corrected = match contrast.family_count {
-                1 => String::new(),
-                count => format!(" after Holm over {count} comparisons"),
-            };
             let rhythm = contrast.rhythm_runs.map_or(String::new(), |runs| {
                 format!(
                     "; something beside the variants comes back every {} runs, and was taken out",
                     three_digits(runs)
                 )
             });
-            format!("p = {:.3}{corrected}{rhythm}", contrast.p_adjusted)
+            corrected_p(contrast, design, family) + &rhythm
         }
-        Standing::Inconclusive => undecided(contrast, design),
+        Standing::Inconclusive => undecided(contrast, design, family),
     }
 }
 
-fn undecided(contrast: &Contrast, design: Design) -> String {
+/// `p = 0.015, corrected for the guarded figures`
+fn corrected_p(contrast: &Contrast, design: Design, family: Family) -> String {
+    let over = match family.count {
+        1 => String::new(),
+        count => format!(" after Holm over {count} comparisons"),
+    };
+    let guards = if family.is_shared(least(contrast, design)) {
+        ", corrected for the guarded figures"
+    } else {
+        ""
+    };
+    format!("p = {:.3}{over}{guards}", contrast.p_adjusted)
+}
+
+fn undecided(contrast: &Contrast, design: Design, family: Family) -> String {
     if let Some(needed) = contrast.runs_needed {
-        return too_few(contrast, design, needed);
+        return too_few(contrast, design, family, needed);
     }
     if let Some(few) = shares::few(contrast) {
         return few;
@@ -51,8 +61,15 @@ fn undecided(contrast: &Contrast, design: Design) -> String {
         return "the runs differ too much among themselves to say how small a change shows"
             .to_owned();
     };
+    // Alone it would be certain, and its interval says so.
+    let seen = if contrast.p <= ALPHA && contrast.p_adjusted > ALPHA {
+        let p = corrected_p(contrast, design, family);
+        format!("{p}, is more than 5 %: so few runs")
+    } else {
+        "so few runs show no difference: they".to_owned()
+    };
     let text = format!(
-        "so few runs show no difference: they would show a change of ±{} in four of five cases, and a smaller one less often",
+        "{seen} would show a change of ±{} in four of five cases, and a smaller one less often",
         change(contrast.scale, detectable)
     );
     let Some(runs) = contrast.runs_for_margin else {
@@ -67,7 +84,7 @@ fn undecided(contrast: &Contrast, design: Design) -> String {
 }
 
 /// `3 + 3 runs cannot be significant: the smallest p they can give is 0.1; it takes 4 + 4`
-fn too_few(contrast: &Contrast, design: Design, needed: u32) -> String {
+fn too_few(contrast: &Contrast, design: Design, family: Family, needed: u32) -> String {
     let (a, b) = (
         contrast.baseline_count as u32,
         contrast.variant_count as u32,
@@ -77,19 +94,21 @@ fn too_few(contrast: &Contrast, design: Design, needed: u32) -> String {
         Design::Paired => (format!("{a} pairs"), format!("{needed}")),
         Design::Unpaired => (format!("{a} + {b} runs"), format!("{needed} + {needed}")),
     };
-    let family = match contrast.family_count {
+    let among = match family.count {
         1 => String::new(),
         count => format!(" among {count} comparisons"),
     };
+    let least = least(contrast, design);
+    let corrected = family.count > 1 || family.is_shared(least);
     format!(
-        "{have} cannot be significant at {} %{family}: the smallest p {} give is {:.3}; it takes {want}",
+        "{have} cannot be significant at {} %{among}: the smallest p {} give is {:.3}; it takes {want}",
         ALPHA * 100.0,
-        if family.is_empty() {
-            "they can"
-        } else {
+        if corrected {
             "that they can, corrected,"
+        } else {
+            "they can"
         },
-        (smallest_p(design, a, b) * contrast.family_count as f64).min(1.0),
+        family.smallest(least),
     )
 }
 

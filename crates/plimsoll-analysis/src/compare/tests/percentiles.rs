@@ -96,7 +96,7 @@ fn the_tail_of_a_thousand_need_not_be_the_same() {
     assert_eq!(compared.standing, Standing::Inconclusive);
 }
 
-/// Eight pairs show a change by chance in 10 of 256 orders, and then come the guarded figures, in which only ‘worse’ counts.
+/// The primary figure and the guarded ones together; see [`super::family`] for the cases counted.
 #[test]
 fn equal_percentiles_are_called_different_in_at_most_one_of_twenty_sets() {
     let soaks = std::env::var_os("PLIMSOLL_SOAK").is_some();
