@@ -1,4 +1,4 @@
-//! What was probably meant: a line without a command, and a value that looks like a flag.
+//! What was probably meant: a line without a command, a flag of another tool, and a value that looks like a flag.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -51,6 +51,43 @@ const OF_K6: [(&str, &str); 13] = [
 
 const NO_API: &str = "there is no REST API to ask a running test with; --live serves a page that shows it, and the \
                       terminal says the same";
+
+/// What other load generators call a flag, and its rows here: the first that the command has for this form of the test.
+const OF_OTHERS: [(&[&str], &[&str]); 5] = [
+    (
+        &["--time", "--max-time", "--duration", "--run-time", "-z"],
+        &["duration", "within"],
+    ),
+    (
+        &["--rps", "--throughput", "--arrival-rate", "-R"],
+        &["rate", "rps"],
+    ),
+    (
+        &["--concurrency", "--clients", "--users", "--vus", "-u"],
+        &["connections", "vus"],
+    ),
+    (&["--num-requests", "--amount"], &["requests", "iterations"]),
+    (&["--threads", "--cpus", "-t"], &["threads", "workers"]),
+];
+
+/// What the command calls a flag that it does not have under this name; no name that looks a little like it.
+pub(super) fn of_others(verb: Verb, words: &[OsString], typed: &str) -> Option<String> {
+    let word = typed.split('=').next()?;
+    let (_, rows) = OF_OTHERS.iter().find(|(names, _)| names.contains(&word))?;
+    let mut forms = words.iter().map(|word| Form::from_test(word));
+    let form = forms.find(|form| *form != Form::Url).unwrap_or(Form::Url);
+    let flags = flags_of(verb);
+    let has = |row: &&str| {
+        let mut flags = flags.iter();
+        flags.find(|flag| flag.long == *row && flag.serves(Some(form)))
+    };
+    let spellings: Vec<String> = rows.iter().find_map(has)?.spellings().collect();
+    Some(format!(
+        "plimsoll {} has no `{word}`; here it is {}",
+        verb.name(),
+        spellings.join(" or ")
+    ))
+}
 
 /// What to type where a line names no command, but something that one would be given.
 pub(super) fn without_command(words: &[OsString]) -> Option<String> {

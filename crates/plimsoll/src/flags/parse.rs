@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use anyhow::{Result, anyhow, bail};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 
@@ -39,7 +40,8 @@ impl From<anyhow::Error> for Stop {
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<(Verb, Args), Stop> {
     let mut line: Vec<OsString> = line.into_iter().collect();
     let first = |verb: &Verb| line.get(1).is_some_and(|word| word == verb.name());
-    if let Some(verb) = Verb::ALL.into_iter().find(first) {
+    let named = Verb::ALL.into_iter().find(first);
+    if let Some(verb) = named {
         line = hint::joined(verb, line);
     }
     if line.get(1).is_some_and(|word| word == "version") {
@@ -47,7 +49,9 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<(Verb, A
     }
     let wrong = |error: clap::Error| {
         let words = line.get(1..).unwrap_or_default();
-        anyhow!(hint::without_command(words).unwrap_or_else(|| text_of(&error)))
+        let meant = hint::without_command(words);
+        let meant = meant.or_else(|| hint::of_others(named?, words, unknown(&error)?));
+        anyhow!(meant.unwrap_or_else(|| text_of(&error)))
     };
     let matches = root(false).try_get_matches_from(&line).map_err(wrong)?;
     if matches.get_flag("-V") {
@@ -119,6 +123,14 @@ fn text_of(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     text.trim_end().to_owned()
+}
+
+/// The flag that no command or not this one has.
+fn unknown(error: &clap::Error) -> Option<&str> {
+    let ContextValue::String(typed) = error.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    (error.kind() == ErrorKind::UnknownArgument).then_some(typed)
 }
 
 fn wanted_help(matches: &ArgMatches) -> Option<Length> {

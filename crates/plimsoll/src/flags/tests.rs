@@ -158,6 +158,53 @@ fn a_bad_value_is_refused_where_it_was_said() {
     );
 }
 
+/// A name that looks a little like it is no tip: `find --time` was told to take `--try-timeout`.
+#[test]
+fn a_flag_of_another_tool_is_told_what_it_is_called_here() {
+    for (text, wanted) in [
+        (
+            "find http://h/ --time 60s",
+            "plimsoll find has no `--time`; here it is --within",
+        ),
+        (
+            "find http://h/ --max-time=60s",
+            "plimsoll find has no `--max-time`; here it is --within",
+        ),
+        (
+            "run http://h/ --concurrency 5",
+            "plimsoll run has no `--concurrency`; here it is -c or --connections",
+        ),
+        (
+            "compare http://a/ http://b/ --throughput 5",
+            "plimsoll compare has no `--throughput`; here it is -q or --rate",
+        ),
+        (
+            "compare http://a/ http://b/ --time 60s",
+            "plimsoll compare has no `--time`; here it is -z or --duration",
+        ),
+        (
+            "run http://h/ -t4",
+            "plimsoll run has no `-t`; here it is --workers",
+        ),
+        // -c is --config there, and -q is --quiet.
+        (
+            "run shop.js --concurrency 5",
+            "plimsoll run has no `--concurrency`; here it is -u or --vus",
+        ),
+        (
+            "run shop.js --throughput 5",
+            "plimsoll run has no `--throughput`; here it is --rps",
+        ),
+    ] {
+        let words = text.split(' ').map(OsString::from);
+        let stop = parse([OsString::from("plimsoll")].into_iter().chain(words)).unwrap_err();
+        let Stop::Usage(error) = stop else {
+            panic!("{text}: {stop:?}")
+        };
+        assert_eq!(error.to_string(), wanted);
+    }
+}
+
 /// Without a command, but with what one is given: the line that was meant is said.
 #[test]
 fn a_line_without_a_command_is_told_which_one_it_lacks() {
