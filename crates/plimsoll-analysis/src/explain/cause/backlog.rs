@@ -85,9 +85,7 @@ pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
     if finding.evidence.is_empty() {
         return None;
     }
-    let high = case.host_high.psi_io.unwrap_or(0.0);
-    let low = case.host_low.psi_io;
-    if high >= 0.2 && low.is_none_or(|low| high >= 1.3 * low) {
+    if let Some((high, low)) = disk_pressure(case) {
         finding.signal(
             Signal::Pressure,
             format!(
@@ -97,11 +95,29 @@ pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
             ),
         );
     }
-    if let Some(written) = tier.high.written_per_answer.filter(|bytes| *bytes >= 1.0) {
+    if let Some(written) = writes(tier) {
         let text = format!("{} bytes written per answer", three_digits(written));
         finding.signal(Signal::Writes, text);
     }
     Some(finding)
+}
+
+/// The share of the time in which somebody waits for a disk, and that at low load, where the load makes it more.
+fn disk_pressure(case: &Case) -> Option<(f64, Option<f64>)> {
+    let high = case.host_high.psi_io.unwrap_or(0.0);
+    let low = case.host_low.psi_io;
+    let rises = high >= 0.2 && low.is_none_or(|low| high >= 1.3 * low);
+    rises.then_some((high, low))
+}
+
+fn writes(tier: &Tier) -> Option<f64> {
+    tier.high.written_per_answer.filter(|bytes| *bytes >= 1.0)
+}
+
+/// Writes while somebody waits for a disk: requests that are served one at a time may wait for that, in writes too short to be
+/// found in the disk's queue.
+pub(super) fn may_wait_for_disk(case: &Case, tier: &Tier) -> bool {
+    writes(tier).is_some() && disk_pressure(case).is_some()
 }
 
 /// ` (3 % at low load)`, where it was looked at then.

@@ -15,6 +15,8 @@ use crate::facts::tick::{FULL, TierFacts};
 const FULL_RUNNING: f64 = 0.8;
 /// Threads beside the full one; helpers such as a compiler or collector may work a little.
 const OTHERS_IDLE: f64 = 0.3;
+/// Whether goodput falls shows at rates this far beyond the peak.
+const OVERLOAD: f64 = 1.05;
 /// The ceiling that the demand below saturation predicts must meet the measured peak this closely.
 const CEILING_TOLERANCE: f64 = 0.2;
 
@@ -122,11 +124,6 @@ fn overload(case: &Case, tier: &Tier, finding: &mut Finding) {
         .filter(|level| level.closed.is_none() && level.seconds() >= 2.0)
         .map(|level| level.served)
         .fold(f64::INFINITY, f64::min);
-    let peak = case.shown_peak();
-    let lost = 1.0 - ratio(worst, peak);
-    if !worst.is_finite() || lost < 0.15 {
-        return;
-    }
     let service = case.base_service().unwrap_or(0.0);
     let lag = tier.gauges.value(Gauge::LoopLagSeconds);
     let lags = lag.filter(|lag| service > 0.0 && *lag >= 10.0 * service);
@@ -135,6 +132,24 @@ fn overload(case: &Case, tier: &Tier, finding: &mut Finding) {
         let inside = tier.high.established.unwrap_or(0.0);
         inside >= 8.0 && in_flight >= 8.0 && *unread <= 0.2 * in_flight.min(inside)
     });
+    let peak = case.shown_peak();
+    let lost = 1.0 - ratio(worst, peak);
+    let open = || case.levels.iter().filter(|level| level.closed.is_none());
+    let is_seen = open().any(|level| level.seconds() >= 2.0 && level.rate >= OVERLOAD * peak);
+    let is_inside = tier
+        .high
+        .unread
+        .is_none_or(|unread| unread <= 0.2 * in_flight);
+    if open().next().is_some() && !is_seen && is_inside {
+        // A closed loop never asks for more than is answered.
+        finding.unsure = true;
+        let text = "everything is taken in at once, and no rate beyond the limit was played: an event loop that falls \
+                    behind looks the same";
+        finding.signal(Signal::None, text.to_owned());
+    }
+    if !worst.is_finite() || lost < 0.15 {
+        return;
+    }
     if let Some(lag) = lags {
         finding.signal(
             Signal::LoopLag,

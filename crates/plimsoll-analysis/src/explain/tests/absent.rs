@@ -10,7 +10,7 @@ use plimsoll_core::step::StepLoad;
 use plimsoll_core::verdict::{Bounds, Cause, Confidence, LevelState, RareStalls, SearchResult};
 
 use super::build::{Service, ThreadLoad, search};
-use super::{explain, explained, idle, pinned, service, sick};
+use super::{explain, explained, idle, is, pinned, service, sick};
 
 /// The same record, in which looking began with the first level above the capacity.
 fn looked_at_late(mut record: Record) -> Record {
@@ -286,6 +286,35 @@ fn a_rate_that_was_broken_later_was_not_held() {
     assert_eq!(told, "held up to 360/s; no level beyond it gave way");
     let told = said(record(LevelState::Pass, LevelState::Fail));
     assert!(told.starts_with("held up to 200/s; 360/s failed"), "{told}");
+}
+
+/// Closed loops and rates below the limit show a full thread; whether goodput falls beyond it nobody saw.
+#[test]
+fn a_full_thread_that_takes_in_everything_is_suspected_where_no_overload_was_played() {
+    for (unread, confidence) in [(0, Confidence::Suspected), (10_000, Confidence::Supported)] {
+        let service = Service {
+            unread,
+            ..slow_beyond()
+        };
+        let mut record = search(&service, &[0.2, 0.5, 0.9, 1.02], true);
+        set_state(&mut record, 11, LevelState::Undecided);
+        is(&record, Cause::PinnedThread, confidence);
+    }
+}
+
+/// Found live: a service that writes and syncs for 7 ms, one request after the other, was a lock for sure.
+#[test]
+fn one_at_a_time_beside_writes_to_a_pressed_disk_is_a_suspicion() {
+    let mut service = service(idle);
+    service.disk_pressure = |share| share.min(0.9);
+    let mut record = sick(&service);
+    is(&record, Cause::Lock, Confidence::Supported);
+    for look in &mut record.observations {
+        if let Seen::Process(process) = &mut look.seen {
+            process.written_bytes = Some(200_000);
+        }
+    }
+    is(&record, Cause::Lock, Confidence::Suspected);
 }
 
 /// A part of the attempts at each share of the capacity fails at once.
