@@ -83,7 +83,7 @@ pub(super) fn of_others(verb: Verb, words: &[OsString], typed: &str) -> Option<S
     };
     let spellings: Vec<String> = rows.iter().find_map(has)?.spellings().collect();
     Some(format!(
-        "plimsoll {} has no `{word}`; here it is {}",
+        "{} has no `{word}`; here it is {}",
         verb.name(),
         spellings.join(" or ")
     ))

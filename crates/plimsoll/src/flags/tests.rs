@@ -23,6 +23,16 @@ fn refused(text: &str) -> String {
     read.unwrap_err().to_string()
 }
 
+/// What somebody reads who types this behind `plimsoll`.
+fn told(text: &str) -> String {
+    let words = text.split(' ').map(OsString::from);
+    let stop = parse([OsString::from("plimsoll")].into_iter().chain(words)).unwrap_err();
+    let Stop::Usage(error) = stop else {
+        panic!("{text}: {stop:?}")
+    };
+    error.to_string()
+}
+
 /// What was said for a row.
 fn words(given: &Given, long: &str) -> String {
     let flag = given.flags().find(|flag| flag.long == long).unwrap();
@@ -164,44 +174,36 @@ fn a_flag_of_another_tool_is_told_what_it_is_called_here() {
     for (text, wanted) in [
         (
             "find http://h/ --time 60s",
-            "plimsoll find has no `--time`; here it is --within",
+            "find has no `--time`; here it is --within",
         ),
         (
             "find http://h/ --max-time=60s",
-            "plimsoll find has no `--max-time`; here it is --within",
+            "find has no `--max-time`; here it is --within",
         ),
         (
             "run http://h/ --concurrency 5",
-            "plimsoll run has no `--concurrency`; here it is -c or --connections",
+            "run has no `--concurrency`; here it is -c or --connections",
         ),
         (
             "compare http://a/ http://b/ --throughput 5",
-            "plimsoll compare has no `--throughput`; here it is -q or --rate",
+            "compare has no `--throughput`; here it is -q or --rate",
         ),
         (
             "compare http://a/ http://b/ --time 60s",
-            "plimsoll compare has no `--time`; here it is -z or --duration",
+            "compare has no `--time`; here it is -z or --duration",
         ),
-        (
-            "run http://h/ -t4",
-            "plimsoll run has no `-t`; here it is --workers",
-        ),
+        ("run http://h/ -t4", "run has no `-t`; here it is --workers"),
         // -c is --config there, and -q is --quiet.
         (
             "run shop.js --concurrency 5",
-            "plimsoll run has no `--concurrency`; here it is -u or --vus",
+            "run has no `--concurrency`; here it is -u or --vus",
         ),
         (
             "run shop.js --throughput 5",
-            "plimsoll run has no `--throughput`; here it is --rps",
+            "run has no `--throughput`; here it is --rps",
         ),
     ] {
-        let words = text.split(' ').map(OsString::from);
-        let stop = parse([OsString::from("plimsoll")].into_iter().chain(words)).unwrap_err();
-        let Stop::Usage(error) = stop else {
-            panic!("{text}: {stop:?}")
-        };
-        assert_eq!(error.to_string(), wanted);
+        assert_eq!(told(text), wanted);
     }
 }
 
@@ -234,12 +236,7 @@ fn a_line_without_a_command_is_told_which_one_it_lacks() {
             "`slots.toml` is an experiment, not a command: plimsoll lab slots.toml",
         ),
     ] {
-        let words = text.split(' ').map(OsString::from);
-        let stop = parse([OsString::from("plimsoll")].into_iter().chain(words)).unwrap_err();
-        let Stop::Usage(error) = stop else {
-            panic!("{text}: {stop:?}")
-        };
-        assert_eq!(error.to_string(), wanted);
+        assert_eq!(told(text), wanted);
     }
     for other in ["runn http://h/x.js", "unknown", "run http://h/ --what"] {
         let words = other.split(' ').map(OsString::from);
