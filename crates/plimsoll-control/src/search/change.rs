@@ -7,8 +7,9 @@
 //! ln B = max over k of  ln p(levels before k) + ln p(levels from k on) − ln p(all levels)
 //! ```
 //!
-//! A level alone can be a pause and weighs 3.2 nats at most; two values have one prior more to pay. Beyond the change the
-//! search goes on with what was seen since.
+//! A level alone can be a pause and weighs 3.2 nats at most; two values have one prior more to pay. A closed loop that was
+//! served as much behind k as before it says that the target is what it was, and that some levels had bad luck: a few bad
+//! seconds decide the one, thousands of answers the other. Beyond the change the search goes on with what was seen since.
 
 use super::evidence::Evidence;
 use super::posterior::{Grid, Posterior, Prior};
@@ -29,30 +30,48 @@ pub(crate) struct Change {
     pub(crate) level: u32,
     /// Seconds of the search at which the last level before it ended.
     pub(crate) after: f64,
-    /// Where the boundary probably was.
+    /// Where the boundary probably was; of a target that outgrew its closed loop, what that came to.
     pub(crate) before: f64,
+    is_outgrown: bool,
 }
 
 impl Change {
     /// `None` while nothing tells that there was one; `usual` is what is thought of a target that does not change, `anchor`
-    /// the closed loop's throughput if rates are measured by that.
+    /// the closed loop's throughput if rates are measured by that; `as_fast` tells of a second of the search whether closed
+    /// loops before and since were served alike.
     pub(crate) fn of_search(
         usual: Prior,
         anchor: Option<f64>,
         evidence: &[Evidence],
+        as_fast: impl Fn(f64) -> bool,
     ) -> Option<Self> {
         let mut change = anchor.and_then(|anchor| Self::outgrown(anchor, evidence));
         loop {
             let first = change.map_or(0, |change| change.first);
             let prior = match change {
-                Some(_) => Prior::Even(Posterior::scale(None, &evidence[first..])?),
+                Some(change) => change.prior(evidence)?,
                 None => usual,
             };
-            match Self::contradicted(prior, evidence, first) {
+            let later = Self::contradicted(prior, evidence, first);
+            match later.filter(|later| !as_fast(later.after)) {
                 Some(later) => change = Some(later),
                 None => return change,
             }
         }
+    }
+
+    /// What is thought of the target since, before anything is known of it; `evidence` is all of the search.
+    pub(crate) fn prior(self, evidence: &[Evidence]) -> Option<Prior> {
+        let scale = Posterior::scale(None, &evidence[self.first..])?;
+        let moved = Prior::Moved {
+            before: self.before,
+            scale,
+        };
+        Some(if self.is_outgrown {
+            Prior::Even(scale)
+        } else {
+            moved
+        })
     }
 
     /// A level was carried well at far more than all that the closed loop came to: the target is larger, or warmer, than it
@@ -66,6 +85,7 @@ impl Change {
         let first = too_much.map_or(0, |last| last + 1);
         Some(Self {
             before: anchor,
+            is_outgrown: true,
             ..Self::at(evidence, first)
         })
     }
@@ -87,6 +107,7 @@ impl Change {
             level: evidence[first].level,
             after: last.map_or(0.0, |last| last.end),
             before: 0.0,
+            is_outgrown: false,
         }
     }
 }
@@ -154,17 +175,55 @@ mod tests {
         },
     ];
 
+    /// Of three levels since a change one was carried and two were a little too much, or had bad luck: a twentieth of what was
+    /// carried before is no likely answer. It is where everything down to there was far too much.
+    #[test]
+    fn a_target_that_changed_is_looked_for_near_what_it_was_and_found_anywhere() {
+        let likely = |levels: &[(f64, f64)]| {
+            let level = |&(rate, share): &(f64, f64)| Evidence {
+                level: 0,
+                rate,
+                attempts: rate * 8.0,
+                bad: share * rate * 8.0,
+                budget: 0.01,
+                bunch: 20.0,
+                is_over: share > 0.3,
+                end: 0.0,
+            };
+            let seen: Vec<Evidence> = levels.iter().map(level).collect();
+            let change = Change {
+                before: 120.8,
+                ..Change::at(&seen, 0)
+            };
+            Posterior::new(change.prior(&seen).unwrap(), &seen, 0.0).quantile(0.42)
+        };
+        let near = likely(&[(119.0, 0.031), (114.0, 0.0), (112.8, 0.101)]);
+        assert!((50.0..125.0).contains(&near), "{near}/s");
+        let far = likely(&[
+            (119.0, 1.0),
+            (80.0, 1.0),
+            (40.0, 1.0),
+            (10.0, 1.0),
+            (5.0, 0.0),
+        ]);
+        assert!((4.0..10.0).contains(&far), "{far}/s");
+    }
+
     const SHARES: [f64; 8] = [0.5, 0.8, 1.3, 0.97, 1.06, 1.02, 0.98, 1.0];
+
+    fn of_levels(prior: Prior, seen: &[Evidence]) -> Option<Change> {
+        Change::of_search(prior, Some(100.0), seen, |_| false)
+    }
 
     #[test]
     fn one_boundary_is_no_change_and_a_pause_is_none_either() {
         let mut seen = levels(80.0, &SHARES);
         for prior in PRIORS {
-            assert_eq!(Change::of_search(prior, Some(100.0), &seen), None);
+            assert_eq!(of_levels(prior, &seen), None);
         }
         seen[3].is_over = true;
         for prior in PRIORS {
-            assert_eq!(Change::of_search(prior, Some(100.0), &seen), None);
+            assert_eq!(of_levels(prior, &seen), None);
         }
     }
 
@@ -175,9 +234,12 @@ mod tests {
             let mut seen = levels(80.0, &SHARES);
             let again: Vec<f64> = SHARES[2..].iter().chain(&SHARES[2..]).copied().collect();
             seen.extend(levels(80.0 * factor, &again));
-            let change = Change::of_search(prior, Some(100.0), &seen).unwrap();
+            let change = of_levels(prior, &seen).unwrap();
             // Behind the last level that says something else of the target as it was.
             assert!((3..=SHARES.len() + 1).contains(&change.first), "× {factor}");
+            // More than the closed loop came to is carried by a larger target, whatever that loop got since.
+            let as_fast = Change::of_search(prior, Some(100.0), &seen, |_| true);
+            assert_eq!(as_fast.is_some(), factor > 1.0);
         }
     }
 }

@@ -31,6 +31,8 @@ const DISCARD: u32 = 1;
 const LEAST: u32 = 2;
 /// Less than this is not worth a word, however certain: a slope over the whole time.
 const SLOWER_LEAST: f64 = 0.03;
+/// Two speeds that are certainly no further apart than this are one: what they carry differs by no more than levels tell.
+const SAME: f64 = 0.04;
 /// Beyond this standard deviation of the speed nothing is held.
 const DEVIATION_MOST: f64 = 0.045;
 /// So few say nothing of it.
@@ -116,6 +118,11 @@ impl Pace {
         scatters(&self.probes(history))
     }
 
+    /// What was played before a second of the search and what was played since were served alike, beyond chance.
+    pub(crate) fn is_as_fast_since(self, history: &[EndedLevel], at: f64) -> bool {
+        is_as_fast_since(&self.probes(history), at)
+    }
+
     fn probes(self, history: &[EndedLevel]) -> Vec<Probe> {
         self.played(history)
             .filter(|played| played.state != LevelState::Void)
@@ -184,6 +191,21 @@ fn scatters(probes: &[Probe]) -> Option<Scatters> {
         most_per_s: means().fold(0.0, f64::max),
         over_seconds: scatter.over_seconds,
     })
+}
+
+fn is_as_fast_since(probes: &[Probe], at: f64) -> bool {
+    let since = probes.partition_point(|probe| probe.at < at);
+    let (before, since) = probes.split_at(since);
+    let (Some(all), false, false) = (Scatter::of(probes), before.is_empty(), since.is_empty())
+    else {
+        return false;
+    };
+    let seconds = |probes: &[Probe]| weighed(probes, |_| 1.0);
+    let mean = |probes: &[Probe]| weighed(probes, Probe::mean) / seconds(probes);
+    let off = (mean(since) - mean(before)).abs();
+    let chance = t_975(all.degrees)
+        * libm::sqrt(all.within * (1.0 / seconds(before) + 1.0 / seconds(since)));
+    off + chance <= SAME * mean(before)
 }
 
 /// What the probes show together that forbids a claim, if they show anything.
@@ -335,6 +357,17 @@ mod tests {
         assert_eq!(seen(&probes(&[500.0, 506.0, 497.0, 501.0])), None);
         assert_eq!(seen(&probes(&[500.0])), None);
         assert_eq!(seen(&[]), None);
+    }
+
+    #[test]
+    fn a_speed_is_the_same_as_before_where_chance_cannot_hide_a_difference() {
+        let steady = probes(&[500.0, 506.0, 497.0]);
+        assert!(is_as_fast_since(&steady, 100.0));
+        // Nothing was played since, or before.
+        assert!(!is_as_fast_since(&steady, 300.0) && !is_as_fast_since(&steady, -1.0));
+        assert!(!is_as_fast_since(&probes(&[500.0, 500.0, 450.0]), 100.0));
+        // Seconds that differ by a fifth hide a twentieth.
+        assert!(!is_as_fast_since(&probes(&[50.0, 50.6, 49.7]), 100.0));
     }
 
     /// F(0.975) for 3 and 24 degrees of freedom is 3.721, for 1 and 60 it is 5.286 (tables).

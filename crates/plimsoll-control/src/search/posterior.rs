@@ -25,6 +25,9 @@ const USUAL: (f64, f64, f64) = (0.72, 0.5, 1.1);
 /// And the rest: below this, above it.
 const BELOW: (f64, f64) = (0.25, 1.3);
 const ABOVE: f64 = 0.03;
+/// How far a target that changes moves from what it carried, as a logarithm and in the mean (Laplace's distribution). Were any
+/// factor as likely as another, a stray level among the first few since would make a hundredth as likely as nine tenths.
+const MOVES_BY: f64 = 1.0;
 /// Exponents with their prior weights: 3.5 is a service that refuses what finds its slots taken, 14 is M/LN/4 with p99 below eight service times, 6 a service with many servers or a
 /// loose bound, 35 one that answers in constant time until it is full (simulated), and 120 a rule that refuses what is too much.
 const SLOPES: [(f64, f64); 6] = [
@@ -157,6 +160,8 @@ pub(crate) enum Prior {
     Queue { full: f64, budget: f64 },
     /// Anywhere: the target is not what it was when the closed loop was played.
     Even(f64),
+    /// Where the target changed: around what it was before, and the further from that the less.
+    Moved { before: f64, scale: f64 },
 }
 
 impl Prior {
@@ -166,14 +171,22 @@ impl Prior {
 
     fn scale(self) -> f64 {
         match self {
-            Self::Usual(scale) | Self::Even(scale) | Self::Queue { full: scale, .. } => scale,
+            Self::Usual(scale)
+            | Self::Even(scale)
+            | Self::Moved { scale, .. }
+            | Self::Queue { full: scale, .. } => scale,
         }
     }
 
     /// Density over the logarithm of the boundary, at `share` of the scale; even in the rate itself where it is usual.
     fn density(self, share: f64) -> f64 {
-        if matches!(self, Self::Even(_)) {
-            return 1.0 / libm::log(MOST / LEAST);
+        match self {
+            Self::Even(_) => return 1.0 / libm::log(MOST / LEAST),
+            Self::Moved { before, scale } => {
+                let off = libm::log(share * scale / before).abs() / MOVES_BY;
+                return 0.5 * libm::exp(-off) / MOVES_BY;
+            }
+            Self::Usual(_) | Self::Queue { .. } => {}
         }
         let (usual, least, most) = USUAL;
         let (below, limit) = BELOW;
@@ -196,7 +209,9 @@ impl Prior {
                 let queue = weight_of_slope(shape.slope, queue_slope(budget, share));
                 shape.of_floor * ((1.0 - QUEUES) * shape.of_slope + QUEUES * queue)
             }
-            Self::Queue { .. } | Self::Usual(_) | Self::Even(_) => shape.of_floor * shape.of_slope,
+            Self::Queue { .. } | Self::Usual(_) | Self::Even(_) | Self::Moved { .. } => {
+                shape.of_floor * shape.of_slope
+            }
         }
     }
 }

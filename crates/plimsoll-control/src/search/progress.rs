@@ -110,12 +110,16 @@ impl Progress {
             },
             None => Prior::Usual(scale),
         });
+        let as_fast = |at| {
+            self.pace
+                .is_some_and(|pace| pace.is_as_fast_since(&self.history, at))
+        };
         self.change = usual
             .filter(|_| self.is_quick())
-            .and_then(|usual| Change::of_search(usual, anchor, &evidence));
+            .and_then(|usual| Change::of_search(usual, anchor, &evidence, as_fast));
         let seen = &evidence[self.change.map_or(0, |change| change.first)..];
         let prior = match self.change {
-            Some(_) => Posterior::scale(None, seen).map(Prior::Even),
+            Some(change) => change.prior(&evidence),
             None => usual,
         };
         self.posterior = prior.map(|prior| Posterior::new(prior, seen, now));

@@ -15,7 +15,7 @@ use super::{Config, INTERRUPTED, Search, SearchError};
 
 /// Rises with every change of what a search plays or finds: a record of another revision cannot be played again. A test
 /// plays a kept record again and fails where this was forgotten.
-pub const REVISION: u32 = 6;
+pub const REVISION: u32 = 7;
 
 /// What the windows of a record come to.
 #[derive(Debug, Clone, PartialEq)]

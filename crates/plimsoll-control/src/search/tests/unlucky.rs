@@ -94,3 +94,45 @@ fn a_rate_that_did_not_arrive_is_not_claimed() {
         log.rate_max()
     );
 }
+
+/// From a second on rates above `carried` are late; closed loops are served `full`.
+struct Later {
+    target: Ideal,
+    from: u64,
+    carried: f64,
+    full: f64,
+}
+
+impl StepRunner for Later {
+    fn play(&mut self, step: &Step, judge: &mut dyn FnMut(&Window) -> Go) -> Result<(), StepError> {
+        if self.target.windows >= self.from {
+            self.target.capacity = match step.load {
+                StepLoad::Open { .. } => self.carried,
+                StepLoad::Closed { .. } => self.full,
+            };
+        }
+        self.target.play(step, judge)
+    }
+}
+
+/// Levels that contradict those before them are a change of the target where closed loops are slower since, and bad luck where
+/// they are served as before.
+#[test]
+fn a_closed_loop_that_is_served_as_before_says_that_nothing_changed() {
+    for (full, changes) in [(450.0, true), (640.0, false)] {
+        let mut target = Later {
+            target: Ideal::new(640.0),
+            from: 120,
+            carried: 450.0,
+            full,
+        };
+        let mut search = Search::new(config()).unwrap();
+        let found = drive(&mut search, &mut target, &mut Log::default()).unwrap();
+        let is_change = |remark: &SearchRemark| matches!(remark, SearchRemark::Changed { .. });
+        let said = found.remarks.iter().any(is_change);
+        assert_eq!(said, changes, "{full}/s: {:?}", found.remarks);
+        let held = found.capacity_per_s.unwrap().lower;
+        let is_carried = held.is_none_or(|held| held < 1.005 * target.carried);
+        assert!(is_carried, "{full}/s: {held:?}");
+    }
+}
