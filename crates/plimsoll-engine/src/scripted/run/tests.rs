@@ -192,13 +192,15 @@ fn scripts_see_the_counts_of_now() {
     assert_eq!(said, &["0 0 1", "0 1 1", "1 1 1", "2 1 1", "3 0 1"]);
 }
 
+/// Each waits for what the one before it counts, 20 s at most: a worker may begin late.
 #[test]
 fn scripts_see_what_happens_on_other_workers() {
     let text = "import exec from 'k6/execution'; import { sleep } from 'k6';
         const { instance } = exec;
         export function setup() {}
         export default function () {
-          sleep(0.3 * __VU);
+          const isNext = () => instance.iterationsCompleted === __VU - 1 && instance.vusActive === 4 - __VU;
+          for (let i = 0; i < 2000 && !isNext(); i++) sleep(0.01);
           console.log(instance.iterationsCompleted, instance.vusActive, instance.vusInitialized);
         }";
     let one_each = json!({ "one": { "executor": "per-vu-iterations", "vus": 3, "iterations": 1 } });
