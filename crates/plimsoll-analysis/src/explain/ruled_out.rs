@@ -70,7 +70,7 @@ impl Subject {
             | Signal::Descriptors => Some(Self::ConnectionSlots),
             Signal::Refusals => Some(Self::Rule),
             Signal::Throttling => Some(Self::Quota),
-            Signal::DiskState | Signal::Fsync => Some(Self::Disk),
+            Signal::DiskState | Signal::Fsync | Signal::Writes => Some(Self::Disk),
             Signal::Faults | Signal::Collector => Some(Self::Memory),
             Signal::RunQueue => Some(Self::Processors),
             _ => None,

@@ -96,8 +96,7 @@ pub(super) fn disk(case: &Case, tier: &Tier) -> Option<Finding> {
         );
     }
     if let Some(written) = writes(tier) {
-        let text = format!("{} bytes written per answer", three_digits(written));
-        finding.signal(Signal::Writes, text);
+        finding.signal(Signal::Writes, format!("{written} written per answer"));
     }
     Some(finding)
 }
@@ -110,14 +109,25 @@ fn disk_pressure(case: &Case) -> Option<(f64, Option<f64>)> {
     rises.then_some((high, low))
 }
 
-fn writes(tier: &Tier) -> Option<f64> {
-    tier.high.written_per_answer.filter(|bytes| *bytes >= 1.0)
+/// How much is written per answer, if anything is.
+fn writes(tier: &Tier) -> Option<String> {
+    let written = tier.high.written_per_answer;
+    let bytes = written.filter(|bytes| *bytes >= 1.0)?;
+    Some(if bytes < 1e4 {
+        format!("{} bytes", three_digits(bytes))
+    } else {
+        format!("{} kB", three_digits(bytes / 1e3))
+    })
 }
 
 /// Writes while somebody waits for a disk: requests that are served one at a time may wait for that, in writes too short to be
 /// found in the disk's queue.
-pub(super) fn may_wait_for_disk(case: &Case, tier: &Tier) -> bool {
-    writes(tier).is_some() && disk_pressure(case).is_some()
+pub(super) fn short_writes(case: &Case, tier: &Tier) -> Option<String> {
+    let (written, (pressure, _)) = (writes(tier)?, disk_pressure(case)?);
+    Some(format!(
+        "it writes {written} per answer, and for {} of the time somebody waits for a disk",
+        percent(pressure)
+    ))
 }
 
 /// ` (3 % at low load)`, where it was looked at then.

@@ -9,7 +9,7 @@ use plimsoll_core::units::three_digits;
 use plimsoll_core::verdict::{Cause, Signal};
 
 use super::at_once::{AtOnce, at_once, is_contended};
-use super::backlog::may_wait_for_disk;
+use super::backlog::short_writes;
 use super::client;
 use super::queue::{Counted, all_of, queue};
 use super::refusal::idle_line;
@@ -65,11 +65,9 @@ pub(super) fn at_a_time(case: &Case, entry: &Tier) -> Option<Finding> {
         Counted::Spread => found.evidence.truncate(1),
         Counted::Unknown => {}
     }
-    if may_wait_for_disk(case, holder) {
+    if let Some(writes) = short_writes(case, holder) {
         found.unsure = true;
-        let text =
-            "it writes to a disk that somebody waits for: that may be what it does one at a time";
-        found.signal(Signal::None, text.to_owned());
+        found.signal(Signal::Writes, format!("not ruled out: disk, {writes}"));
     }
     let is_entry = holder.name == entry.name;
     Some(if is_entry {

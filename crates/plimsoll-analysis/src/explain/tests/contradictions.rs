@@ -36,7 +36,7 @@ const NAMED: &[Named] = &[
     (
         "disk",
         &["disk", "fsync"],
-        &[Signal::DiskState, Signal::Fsync],
+        &[Signal::DiskState, Signal::Fsync, Signal::Writes],
     ),
     ("CPU quota", &["quota", "throttle"], &[Signal::Throttling]),
     (
@@ -148,8 +148,10 @@ fn drawn(seed: u64) -> Record {
         states: STATES[pick(3)],
         behind: [None, Some(THREADS[pick(4)])][pick(2)],
         descriptors: pick(2) == 0,
+        disk_pressure: [|_| 0.0, |share: f64| share.min(0.9)][pick(2)],
         ..Service::default()
     };
+    let written = [None, Some(200_000)][pick(2)];
     let shares: &[f64] = [
         &[0.1, 0.2, 0.4, 0.8, 1.6, 1.2, 1.5][..],
         &[0.1, 0.5, 1.004, 1.05],
@@ -157,6 +159,11 @@ fn drawn(seed: u64) -> Record {
         &[0.3, 0.6],
     ][pick(4)];
     let mut record = search(&service, shares, pick(2) == 0);
+    for look in &mut record.observations {
+        if let Seen::Process(process) = &mut look.seen {
+            process.written_bytes = written;
+        }
+    }
     let ends: Vec<Nanos> = record
         .windows
         .iter()
