@@ -196,7 +196,8 @@ impl Page {
                 paint(&mut self.out, self.colour, *role, text);
             }
             column += width;
-            begun = true;
+            // Of two spaces between columns none is left where a line begins.
+            begun = column > indent;
         }
         self.end_line();
     }
@@ -209,5 +210,33 @@ impl Page {
 
     pub(super) fn finish(self) -> String {
         self.out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two spaces divide a sentence from what is said of it: broken there, the next line began a column too far to the right.
+    #[test]
+    fn a_line_begins_where_the_others_do_wherever_two_spaces_are_broken() {
+        for length in 10..50 {
+            let mut page = Page::new(false, 40);
+            page.row(
+                "label",
+                &Ink::plain(format!("{}  supported", "x".repeat(length))),
+            );
+            let text = page.finish();
+            let lines: Vec<&str> = text.lines().collect();
+            let indent = |line: &&str| line.len() - line.trim_start().len();
+            assert!(
+                lines[1..].iter().all(|line| indent(line) == TEXT_COLUMN),
+                "{text}"
+            );
+            assert!(
+                lines[1..].len() <= 1 && text.contains("supported"),
+                "{text}"
+            );
+        }
     }
 }

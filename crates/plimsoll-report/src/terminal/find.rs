@@ -2,7 +2,7 @@
 
 use crate::format;
 use crate::ink::{Ink, Page, Role, right_aligned};
-use crate::view::{Conclusion, FigureKind, LevelView, View, unbroken};
+use crate::view::{Conclusion, Figure, FigureKind, LevelView, View, unbroken};
 
 /// On fewer columns the result would be cut off: two columns make room.
 const WIDE: usize = 80;
@@ -12,6 +12,7 @@ pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
     // What was interrupted found nothing: its levels are what was seen.
     let found = view.figures.iter();
     let found = found.filter(|_| view.conclusion != Conclusion::Interrupted);
+    let widths = widths(found.clone());
     for figure in found {
         let leads = figure.kind == FigureKind::LoadLine;
         let mut note = figure.note.clone();
@@ -26,17 +27,17 @@ pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
         let probed = !figure.unit.is_empty() || !figure.note.is_empty();
         let role = if probed { role } else { Role::Dim };
         // No-break spaces keep the three columns in place when the note wraps.
-        let columns = format!("{:<9}{:<13}", figure.text(), figure.bounds);
-        let columns = columns.trim_end().replace(' ', &format::NBSP.to_string());
-        let pad = 22usize.saturating_sub(columns.chars().count());
-        let gap = if note.is_empty() {
-            String::new()
+        let [value, bounds] = widths;
+        let columns = format!("{:<value$}{:<bounds$}", figure.text(), figure.bounds);
+        let columns = if note.is_empty() {
+            columns.trim_end()
         } else {
-            format::NBSP.to_string().repeat(pad)
+            &columns
         };
+        let columns = columns.replace(' ', &format::NBSP.to_string());
         page.row(
             figure.kind.short_name(),
-            &Ink::new(role, columns + &gap).and(Role::Plain, note),
+            &Ink::new(role, columns).and(Role::Plain, note),
         );
     }
     if quiet {
@@ -50,6 +51,19 @@ pub(super) fn block(page: &mut Page, view: &View, quiet: bool) {
         page.row("binding", &Ink::plain(unbroken(clause)));
     }
     levels(page, view);
+}
+
+/// Of the columns of figures and of their bounds: wider where rates have five digits and more.
+fn widths<'a>(figures: impl Iterator<Item = &'a Figure>) -> [usize; 2] {
+    let wider = |[value, bounds]: [usize; 2], figure: &Figure| {
+        let room = |text: &str| text.chars().count() + 1;
+        [
+            value.max(room(&figure.text())),
+            bounds.max(room(&figure.bounds)),
+        ]
+    };
+    let bounded = figures.filter(|figure| !figure.bounds.is_empty());
+    bounded.fold([9, 13], wider)
 }
 
 /// The levels in the order of the rate, as a table that fits 80 columns.

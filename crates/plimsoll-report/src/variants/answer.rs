@@ -36,7 +36,7 @@ impl Answer {
         let ranked: Vec<One<'_>> = places.filter_map(|at| all.get(*at).copied()).collect();
         let (mut findings, mut caveats, mut notes) = (Vec::new(), Vec::new(), Vec::new());
         if !ranked.is_empty() {
-            findings.push(failing(&ranked));
+            findings.extend(failing(&ranked, &leaders(judged, &all)));
             findings.extend(giving_way(&ranked));
             caveats.push(replication(judged.meaning.replication));
             notes.extend(tried(&ranked));
@@ -91,6 +91,14 @@ fn listed<'n>(all: impl IntoIterator<Item = &'n One<'n>>) -> String {
     format::list(&names)
 }
 
+/// Whoever carried most.
+fn leaders<'j>(judged: &Judged<'_>, all: &[One<'j>]) -> Vec<One<'j>> {
+    let leaders = judged.meaning.lead.leaders().iter();
+    leaders
+        .filter_map(|one| all.get(one.variant).copied())
+        .collect()
+}
+
 fn headline(judged: &Judged<'_>, all: &[One<'_>]) -> String {
     let mut records = judged.experiment.variants.iter().flat_map(Variant::shown);
     let is_workload = records.all(|run| run.record.header.test.workload().is_some());
@@ -100,13 +108,9 @@ fn headline(judged: &Judged<'_>, all: &[One<'_>]) -> String {
         Measure::Goodput => "good answers per second",
     };
     let amount = |carrier: &Carrier| format!("{} {unit}", format::number(carrier.per_s));
-    let lead = &judged.meaning.lead;
-    let leaders = lead.leaders().iter();
-    let leaders: Vec<One<'_>> = leaders
-        .filter_map(|one| all.get(one.variant).copied())
-        .collect();
+    let leaders = leaders(judged, all);
     let (who, but) = (subjects(&leaders), but_failed(&leaders));
-    sentence(&match lead {
+    sentence(&match &judged.meaning.lead {
         Lead::Nobody => "No verdict: no run is valid".to_owned(),
         Lead::Alone { leader, has_others } => {
             let rest = if *has_others {
@@ -159,11 +163,13 @@ fn but_failed(leaders: &[One<'_>]) -> String {
     let failed: Vec<String> = failing
         .filter_map(|(_, meaning, words)| {
             let share = format::percent(meaning.failed_ratio.median?);
-            Some(if alone {
+            let whose = if alone {
                 format!("{share} of its attempts failed")
             } else {
                 format!("{share} of the attempts of {} failed", words.subject)
-            })
+            };
+            let only = only_failures(meaning).map(|kinds| format!(" ({kinds})"));
+            Some(whose + &only.unwrap_or_default())
         })
         .collect();
     if failed.is_empty() {
@@ -173,10 +179,31 @@ fn but_failed(leaders: &[One<'_>]) -> String {
     }
 }
 
-/// Throughput and goodput told apart, and failures by kind: one sentence, the worst first.
-fn failing(ranked: &[One<'_>]) -> String {
+/// Failures by kind, where they are all that is wrong with a variant: the headline says them of whoever carried most.
+fn only_failures(meaning: &VariantMeaning) -> Option<String> {
+    let trouble = meaning.trouble.as_ref().filter(|_| meaning.is_failing)?;
+    let is_more =
+        trouble.is_apart || trouble.accepted_per_s.is_some() || trouble.late_per_s.is_some();
+    (!is_more && !trouble.classes.is_empty()).then(|| kinds(trouble))
+}
+
+/// `eof 60 %, reset 2.1 %`
+fn kinds(trouble: &Trouble) -> String {
+    let kinds = trouble.classes.iter();
+    let kinds =
+        kinds.map(|(outcome, share)| format!("{} {}", outcome.name(), format::percent(*share)));
+    kinds.collect::<Vec<_>>().join(", ")
+}
+
+/// Throughput and goodput told apart, and failures by kind: one sentence, the worst first, of all that the headline does not say.
+fn failing(ranked: &[One<'_>], leaders: &[One<'_>]) -> Option<String> {
+    let is_said = |one: &One<'_>| {
+        let leads = leaders.iter().any(|leader| std::ptr::eq(leader.1, one.1));
+        leads && only_failures(one.1).is_some()
+    };
     let (mut troubled, clean): (Vec<One<'_>>, Vec<One<'_>>) = ranked
         .iter()
+        .filter(|one| !is_said(one))
         .partition(|(_, meaning, _)| meaning.trouble.is_some());
     let failed = |one: &One<'_>| one.1.failed_ratio.median.unwrap_or(0.0);
     troubled.sort_by(|a, b| failed(b).total_cmp(&failed(a)));
@@ -186,7 +213,7 @@ fn failing(ranked: &[One<'_>]) -> String {
         .collect();
     if !clean.is_empty() {
         let most = clean.iter().map(failed).fold(0.0, f64::max);
-        let whose = if troubled.is_empty() {
+        let whose = if clean.len() == ranked.len() {
             String::new()
         } else {
             format!(" of {}", subjects(&clean))
@@ -200,22 +227,17 @@ fn failing(ranked: &[One<'_>]) -> String {
             )
         });
     }
-    sentence(&parts.join("; "))
+    (!parts.is_empty()).then(|| sentence(&parts.join("; ")))
 }
 
 /// `two servers answered 7,175/s, of which 1,341/s were correct and in time: 62 % of the attempts failed (eof 60 %)`
 fn trouble(subject: &str, trouble: &Trouble) -> String {
     let mut reasons = Vec::new();
     if !trouble.classes.is_empty() {
-        let classes: Vec<String> = trouble
-            .classes
-            .iter()
-            .map(|(outcome, share)| format!("{} {}", outcome.name(), format::percent(*share)))
-            .collect();
         reasons.push(format!(
             "{} of the attempts failed ({})",
             format::percent(trouble.failed_ratio),
-            classes.join(", ")
+            kinds(trouble)
         ));
     }
     reasons.extend(trouble.accepted_per_s.map(|accepted| {

@@ -1,7 +1,7 @@
 //! The summary as people see it, for every way in which a run can end.
 
 use plimsoll_core::record::{Event, EventKind, Line, Record};
-use plimsoll_core::verdict::{LoadSize, SearchRemark};
+use plimsoll_core::verdict::{Bounds, LoadSize, SearchRemark};
 use plimsoll_report::terminal::{Style, summary};
 use plimsoll_report::view::{Conclusion, View};
 use plimsoll_report::{html, json, markdown};
@@ -24,6 +24,28 @@ fn plain(record: &Record, width: usize) -> String {
 #[test]
 fn find_ends_with_the_load_line_and_what_gives_way() {
     insta::assert_snapshot!(plain(&sample::find(), 100));
+}
+
+/// Two rates of five digits ran into what is said of them.
+#[test]
+fn rates_of_five_digits_keep_a_space_behind_them() {
+    let mut record = sample::find();
+    sample::verdict_mut(&mut record).found.peak_goodput_per_s = Some(Bounds {
+        estimate: 67_187.0,
+        lower: Some(61_879.0),
+        upper: Some(72_495.0),
+    });
+    let text = plain(&record, 100);
+    let column = |name: &str, what: &str| {
+        let row = text
+            .lines()
+            .find(|line| line.trim_start().starts_with(name));
+        let row = row.unwrap_or_else(|| panic!("{text}"));
+        let (before, _) = row.split_once(what)?;
+        Some(before.chars().count())
+    };
+    let notes = [column("peak", " correct"), column("load line", " p99")];
+    assert!(notes[0].is_some() && notes[0] == notes[1], "{text}");
 }
 
 #[test]

@@ -210,6 +210,24 @@ fn throughput_and_goodput_are_told_apart() {
     assert!(text.contains(said), "{text}");
 }
 
+/// Whoever carried most and failed was said to have failed twice, in two sentences.
+#[test]
+fn failures_that_the_headline_says_are_not_said_again() {
+    let mut failing = played("2A", &[400.0]);
+    let verdict_of = sample::verdict_mut(&mut failing.records[0]);
+    verdict_of.goodput_per_s = verdict_of.throughput_per_s;
+    verdict_of.attempts_count = 10_000;
+    verdict_of.outcomes = [(Outcome::Ok, 3_800), (Outcome::Eof, 6_200)].into();
+    let both = [played("A", &[200.0]), failing];
+    let text = verdict(&both);
+    let said = "but 62 % of its attempts failed (eof 62 %). No attempt of one server failed.";
+    assert!(text.contains(said), "{text}");
+    let [_, failing] = both;
+    let text = verdict(&[failing]);
+    assert!(text.contains("failed (eof 62"), "{text}");
+    assert_eq!(text.matches("failed").count(), 1, "{text}");
+}
+
 /// The verdict is for somebody who has not read the file: at most four sentences, and no name of a variant in any of them.
 #[test]
 fn the_verdict_names_what_the_variants_are_in_at_most_four_sentences() {
