@@ -63,14 +63,11 @@ impl Change {
     /// What is thought of the target since, before anything is known of it; `evidence` is all of the search.
     pub(crate) fn prior(self, evidence: &[Evidence]) -> Option<Prior> {
         let scale = Posterior::scale(None, &evidence[self.first..])?;
-        let moved = Prior::Moved {
-            before: self.before,
-            scale,
-        };
+        let before = self.before;
         Some(if self.is_outgrown {
             Prior::Even(scale)
         } else {
-            moved
+            Prior::Moved { before, scale }
         })
     }
 
