@@ -124,7 +124,12 @@ fn a_tenth_more_everywhere_and_a_doubled_percentile_are_found() {
         })
     };
     let tenth = found(100, TIMES.map(|seconds| seconds * 1.1), 0.03);
+    println!("found: a tenth more in {tenth} of the sets");
     assert!(tenth >= 0.8, "{tenth}");
-    let doubled = found(200, with(2, 2.0), 0.05);
-    assert!(doubled >= 0.99, "{doubled}");
+    // One that is guarded, and the primary one.
+    for (place, name) in [(2, "p95"), (3, "p99")] {
+        let doubled = found(200, with(place, 2.0), 0.05);
+        println!("found: a doubled {name} in {doubled} of the sets");
+        assert!(doubled >= 0.99, "{name}: {doubled}");
+    }
 }
