@@ -235,17 +235,7 @@ fn disturbed(record: &Record, asked: &Objectives, levels: &[u32]) -> Vec<Bad> {
     {
         all.merge(&window.health.disturbed);
     }
-    let mut late = all.late_counts.iter().copied();
-    let clauses = asked.clauses().iter();
-    clauses
-        .map(|clause| Bad {
-            attempts: all.attempts_count,
-            count: match clause {
-                Clause::Errors { .. } => all.failures_count,
-                Clause::ResponseTime { .. } => late.next().unwrap_or_default(),
-            },
-        })
-        .collect()
+    judge::disturbed_of_each(asked, &all).collect()
 }
 
 /// Of the attempts of the judged windows of `levels`, those that are bad under each clause and might not be if the generator

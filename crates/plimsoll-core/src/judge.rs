@@ -10,7 +10,7 @@ mod growth;
 mod lateness;
 mod overdue;
 
-pub use bad::{Bad, bad_at, bad_of_each, in_time, verdict_despite, verdict_of};
+pub use bad::{Bad, bad_at, bad_of_each, disturbed_of_each, in_time, verdict_despite, verdict_of};
 pub use enough::is_enough;
 pub use growth::{GROWTH_RATIO, Growth};
 pub use lateness::{Lateness, tolerated_of};

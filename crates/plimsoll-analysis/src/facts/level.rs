@@ -7,6 +7,7 @@ use plimsoll_core::record::Record;
 use plimsoll_core::statistics::ratio;
 use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::verdict::{Judgement, LevelState};
+use plimsoll_core::window::Disturbed;
 use plimsoll_core::{Nanos, Objectives, Tally, Window};
 
 /// From this share of the attempts on, what fails is no accident, and is worth a sentence: one in a hundred is what users
@@ -60,8 +61,9 @@ pub(crate) struct WindowFacts {
     pub(crate) end: Nanos,
     unanswered: u64,
     given_up: u64,
+    /// Those that came to an end, but for those that stalls of the generator met: they tell nothing of the service.
     pub(crate) attempts: u64,
-    /// Failed, or later than the longest bound of the objectives.
+    /// Of these, those that failed or were later than the longest bound of the objectives.
     pub(crate) bad: u64,
     pub(crate) in_flight_mean: f64,
     pub(crate) in_flight_max: f64,
@@ -190,6 +192,7 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
         return None;
     }
     let mut tally = Tally::default();
+    let mut disturbed = Disturbed::default();
     let (mut due, mut in_flight) = (0, 0.0);
     let users = windows.iter().filter_map(|window| window.vus);
     let users_mean = users.clone().map(u64::from).sum::<u64>() / users.count().max(1) as u64;
@@ -198,11 +201,12 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
         for carried in &window.carried {
             tally.merge(&carried.tally);
         }
+        disturbed.merge(&window.health.disturbed);
         due += window.due_count;
         in_flight += window.in_flight_mean * window.length_ns.as_secs_f64();
     }
     let objectives = record.header.test.objectives();
-    let bound = objectives.and_then(Objectives::longest_bound);
+    let in_time = objectives.map(|objectives| in_time(objectives, &tally, &disturbed));
     let in_flight_means: Vec<f64> = windows.iter().map(|w| w.in_flight_mean).collect();
     let offered = due as f64 / seconds;
     Some(Level {
@@ -212,8 +216,8 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
             StepLoad::Open { .. } => None,
         },
         state,
-        late: objectives.is_some_and(|objectives| is_late(objectives, &tally)),
-        in_time: objectives.is_some_and(|objectives| is_in_time(objectives, &tally)),
+        late: in_time == Some(Judgement::Fail),
+        in_time: in_time == Some(Judgement::Pass),
         start: first.start_ns,
         end: last.end_ns(),
         rate: constant_rate(load).unwrap_or(offered),
@@ -224,27 +228,29 @@ fn level(record: &Record, load: StepLoad, state: LevelState, windows: &[&Window]
         queue_grows: Growth::over_windows(&in_flight_means, due)
             .is_some_and(Growth::is_without_end),
         tally,
-        windows: windows.iter().map(|w| facts(w, bound)).collect(),
+        windows: windows.iter().map(|w| facts(w, objectives)).collect(),
     })
 }
 
-fn is_late(objectives: &Objectives, tally: &Tally) -> bool {
-    judge::bad_of_each(objectives, tally).any(|(clause, bad)| {
-        matches!(clause, Clause::ResponseTime { .. })
-            && judge::verdict_of(clause, bad) == Judgement::Fail
-    })
+/// Whether its own attempts meet the response-time objectives. What stalls of the generator made late breaks none, as in the
+/// test's own verdict.
+fn in_time(objectives: &Objectives, tally: &Tally, disturbed: &Disturbed) -> Judgement {
+    let each = judge::bad_of_each(objectives, tally);
+    let each = each.zip(judge::disturbed_of_each(objectives, disturbed));
+    let times = each.filter(|((clause, _), _)| matches!(clause, Clause::ResponseTime { .. }));
+    let judged: Vec<Judgement> = times
+        .map(|((clause, bad), met)| judge::verdict_despite(clause, bad, met.count, met))
+        .collect();
+    if judged.contains(&Judgement::Fail) {
+        Judgement::Fail
+    } else if !judged.is_empty() && judged.iter().all(|one| *one == Judgement::Pass) {
+        Judgement::Pass
+    } else {
+        Judgement::Inconclusive
+    }
 }
 
-fn is_in_time(objectives: &Objectives, tally: &Tally) -> bool {
-    let times = || {
-        judge::bad_of_each(objectives, tally)
-            .filter(|(clause, _)| matches!(clause, Clause::ResponseTime { .. }))
-    };
-    let passes = |(clause, bad)| judge::verdict_of(clause, bad) == Judgement::Pass;
-    times().next().is_some() && times().all(passes)
-}
-
-fn facts(window: &Window, bound: Option<Nanos>) -> WindowFacts {
+fn facts(window: &Window, objectives: Option<&Objectives>) -> WindowFacts {
     let mut total = window.total();
     for carried in &window.carried {
         total.merge(&carried.tally);
@@ -252,15 +258,22 @@ fn facts(window: &Window, bound: Option<Nanos>) -> WindowFacts {
     let answers = total.served_response();
     let median = answers.quantile(0.5).unwrap_or_default();
     // Without an objective an attempt is late at ten times the window's median.
+    let bound = objectives.and_then(Objectives::longest_bound);
     let late_at = bound.unwrap_or(Nanos(median.0.saturating_mul(10)));
+    let bad = judge::bad_at(&total, late_at);
+    let met = &window.health.disturbed;
+    let met_bad = met.late_counts.iter().copied().min();
     let count = |kinds: &[Outcome]| kinds.iter().map(|kind| total.class(*kind).count).sum();
     WindowFacts {
         start: window.start_ns,
         end: window.end_ns(),
         unanswered: count(&NO_ANSWER),
         given_up: count(&GIVEN_UP),
-        attempts: total.attempts(),
-        bad: judge::bad_at(&total, late_at).count,
+        attempts: bad.attempts.saturating_sub(met.attempts_count),
+        // Without a bound nobody counted which of them were late.
+        bad: bad
+            .count
+            .saturating_sub(met_bad.unwrap_or(met.attempts_count)),
         in_flight_mean: window.in_flight_mean,
         in_flight_max: window.in_flight_max as f64,
         longest: answers.max().unwrap_or_default(),

@@ -122,6 +122,20 @@ impl ThreadFacts {
     pub(crate) fn demand(&self) -> f64 {
         self.run + self.wait + self.stolen
     }
+
+    /// Run, wait and stolen of the median second, in place of the whole time's where that second asks for more. The thread was
+    /// seen in `each` of `ticks` seconds and did next to nothing in the others; of two in the middle the lower one counts.
+    fn take_median(&mut self, each: &mut [[f64; 3]], ticks: usize) {
+        let demand = |parts: &[f64; 3]| parts.iter().sum::<f64>();
+        each.sort_by(|a, b| demand(a).total_cmp(&demand(b)));
+        let unseen = ticks.saturating_sub(each.len());
+        let middle = (ticks.saturating_sub(1) / 2).checked_sub(unseen);
+        if let Some(parts) = middle.and_then(|index| each.get(index))
+            && demand(parts) > self.demand()
+        {
+            [self.run, self.wait, self.stolen] = *parts;
+        }
+    }
 }
 
 /// A tier over a set of ticks. Absent sources stay `None`.
@@ -302,26 +316,34 @@ fn stolen_per_run(tick: &Tick) -> f64 {
     })
 }
 
-/// Run and wait of every thread over all ticks, as a share of their whole time: sums, because the
-/// kernel books a wait only when it ends.
+/// Run and wait of every thread over all ticks, as a share of their whole time: sums, because the kernel books a wait only
+/// when it ends. The median second counts instead where it asks for more, as it does of the tier: seconds in which everything
+/// stood still, or a level that a pause spoilt, do not make a full thread one with room.
 fn busiest(ticks: &[(&Tick, &TierTick)]) -> Option<ThreadFacts> {
     let seconds: f64 = ticks.iter().map(|(tick, _)| tick.seconds).sum();
     let mut threads: BTreeMap<(u32, u32), ThreadFacts> = BTreeMap::new();
+    let mut shares: BTreeMap<(u32, u32), Vec<[f64; 3]>> = BTreeMap::new();
     for (tick, process) in ticks
         .iter()
         .flat_map(|(tick, at)| at.processes.iter().map(move |process| (tick, process)))
     {
         let per_run = stolen_per_run(tick);
         for thread in &process.threads {
-            let facts = threads.entry((process.pid, thread.tid)).or_default();
+            let key = (process.pid, thread.tid);
+            let facts = threads.entry(key).or_default();
             facts.pid = process.pid;
             facts.process.clone_from(&process.name);
             facts.thread.clone_from(&thread.name);
-            let run = thread.run_ns.as_secs_f64() / seconds;
-            facts.run += run;
-            facts.stolen += run * per_run;
-            facts.wait += thread.wait_ns.as_secs_f64() / seconds;
+            let (run, wait) = (thread.run_ns.as_secs_f64(), thread.wait_ns.as_secs_f64());
+            facts.run += run / seconds;
+            facts.stolen += run * per_run / seconds;
+            facts.wait += wait / seconds;
+            let parts = [run, wait, run * per_run].map(|part| part / tick.seconds);
+            shares.entry(key).or_default().push(parts);
         }
+    }
+    for (facts, each) in threads.values_mut().zip(shares.values_mut()) {
+        facts.take_median(each, ticks.len());
     }
     let demand = |facts: &&ThreadFacts| facts.demand();
     let highest = |found: &mut dyn Iterator<Item = &ThreadFacts>| {

@@ -5,6 +5,7 @@ use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::units::Nanos;
 use crate::verdict::Judgement;
+use crate::window::Disturbed;
 
 use super::enough::{ATTEMPTS_PER_BUDGET, is_enough};
 
@@ -63,6 +64,21 @@ pub fn bad_of_each<'a>(
             }
         };
         (clause, bad)
+    })
+}
+
+/// Attempts that stalls of the generator met, held against each clause in the order of the clauses.
+pub fn disturbed_of_each<'a>(
+    objectives: &'a Objectives,
+    met: &'a Disturbed,
+) -> impl Iterator<Item = Bad> + 'a {
+    let mut late = met.late_counts.iter().copied();
+    objectives.clauses().iter().map(move |clause| Bad {
+        attempts: met.attempts_count,
+        count: match clause {
+            Clause::Errors { .. } => met.failures_count,
+            Clause::ResponseTime { .. } => late.next().unwrap_or_default(),
+        },
     })
 }
 

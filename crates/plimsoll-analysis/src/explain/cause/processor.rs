@@ -13,6 +13,8 @@ use crate::facts::tick::{FULL, TierFacts};
 
 /// Of that at least this much must be running: else neighbours take the core.
 const FULL_RUNNING: f64 = 0.8;
+/// All cores that a tier may use, this busy, are taken; so is the one that a thread has to itself.
+const TAKEN: f64 = 0.85;
 /// Threads beside the full one; helpers such as a compiler or collector may work a little.
 const OTHERS_IDLE: f64 = 0.3;
 /// Whether goodput falls shows at rates this far beyond the peak.
@@ -25,7 +27,14 @@ pub(super) fn thread(case: &Case, tier: &Tier) -> Option<Finding> {
     let thread = tier.high.thread.as_ref()?;
     // Neighbours may hold its core: then it must be nearly all that the tier runs, else they hold up others as well.
     let robbed = thread.run < FULL_RUNNING * thread.demand();
-    let full = thread.demand() >= FULL && (!robbed || tier.works_alone(thread));
+    let alone = tier.works_alone(thread);
+    // On its tier's only core a thread is full when that is.
+    let bound = if alone && !robbed && tier.high.cores <= 1.0 {
+        TAKEN
+    } else {
+        FULL
+    };
+    let full = thread.demand() >= bound && (!robbed || alone);
     if tier.spinning(case).is_some() {
         return None;
     }
@@ -248,7 +257,7 @@ pub(super) fn cpu(case: &Case, tier: &Tier) -> Option<Finding> {
     let wanted = (run + wait + stolen) / capacity;
     let host = &case.host_high;
     let host_full = host.cores > 0.0 && host.busy >= 0.95 * host.cores;
-    let own = used >= 0.85 && run >= FULL_RUNNING * (run + stolen);
+    let own = used >= TAKEN && run >= FULL_RUNNING * (run + stolen);
     // Neighbours hold the cores: true, but nothing of the tier's own, so never more than suspected.
     let robbed = wanted >= 0.9 && run <= FULL_RUNNING * (run + wait + stolen);
     if !own && !robbed {

@@ -1,8 +1,10 @@
 //! Processors that neighbours take.
 
 use plimsoll_core::Nanos;
+use plimsoll_core::judge;
 use plimsoll_core::record::{HostSample, NeighbourSample, Record, Seen};
 use plimsoll_core::verdict::{Cause, Confidence};
+use plimsoll_core::window::Disturbed;
 
 use super::build::{ThreadLoad, search};
 use super::{is, service, sick, stalling};
@@ -80,6 +82,51 @@ fn bursts_in_the_seconds_of_a_neighbour_are_not_surely_pauses_of_the_service() {
         host.steal_ratio = if is_late { 0.5 } else { 0.0 };
     };
     is(&in_bursts(stolen), Cause::Stalls, Confidence::Suspected);
+}
+
+#[test]
+fn bursts_that_the_generators_own_stalls_made_are_no_pauses_of_the_service() {
+    let shares = [0.02, 0.05, 0.1, 0.2];
+    for searched in [true, false] {
+        let mut record = search(&stalling(), &shares, searched);
+        is(&record, Cause::Stalls, Confidence::Supported);
+        for window in &mut record.windows {
+            let late = judge::bad_at(&window.total(), Nanos::from_millis(50)).count;
+            window.health.stall_max_ns = Nanos::from_millis(if late > 0 { 180 } else { 0 });
+            window.health.disturbed = Disturbed {
+                attempts_count: late,
+                failures_count: 0,
+                late_counts: vec![late],
+            };
+        }
+        let limit = super::explained(&record).limit;
+        assert_ne!(limit.cause, Cause::Stalls, "{limit:#?}");
+    }
+}
+
+#[test]
+fn a_thread_that_has_the_only_core_is_named_however_full_that_is() {
+    let on_one_core = |busy: f64| {
+        let mut record = sick(&service(|rate| {
+            vec![ThreadLoad::new("main", rate * 0.0025, 0.0)]
+        }));
+        for observation in &mut record.observations {
+            if let Seen::Process(process) = &mut observation.seen {
+                process.cores_allowed = 1;
+                for thread in &mut process.threads {
+                    thread.run_ns = Nanos::from_secs_f64(thread.run_ns.as_secs_f64() * busy);
+                }
+            }
+        }
+        record
+    };
+    for busy in [1.0, 0.9, 0.87] {
+        is(
+            &on_one_core(busy),
+            Cause::PinnedThread,
+            Confidence::Supported,
+        );
+    }
 }
 
 #[test]

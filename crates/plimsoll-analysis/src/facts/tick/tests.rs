@@ -72,3 +72,25 @@ fn shares_do_not_grow_with_the_run() {
         assert!((collected - 0.1).abs() < 1e-6, "{seconds}: {collected}");
     }
 }
+
+#[test]
+fn seconds_in_which_everything_stood_still_leave_a_full_thread_full() {
+    // A level that a pause spoilt is one of three: 20 of 60 seconds at 0.6 of a core, the others at 0.99.
+    let shares = |share: fn(u64) -> u64| {
+        let mut record = record_with(RateProfile::constant(RATE as f64).unwrap());
+        for second in 1..=60 {
+            record.push(Line::Window(window(second - 1)));
+            record.push(look(second, 1, process(7, share(second))));
+        }
+        let levels = levels(&record);
+        let ticks = ticks(&record, &levels);
+        let facts = tier_facts(&ticks.iter().collect::<Vec<_>>(), "target");
+        (facts.run, facts.thread.unwrap())
+    };
+    let (tier, thread) = shares(|second| if second <= 20 { 600 } else { 990 });
+    assert!((thread.run - 0.99).abs() < 1e-9, "{thread:?}");
+    assert!((thread.run - tier).abs() < 1e-9, "{tier}");
+    // Full for less than half of the time is not full.
+    let (_, thread) = shares(|second| if second <= 32 { 600 } else { 990 });
+    assert!(thread.run < 0.8, "{thread:?}");
+}
