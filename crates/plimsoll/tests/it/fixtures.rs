@@ -1,8 +1,9 @@
 //! Services with one injected cause each, loaded and explained: is the cause named, and is the
 //! healthy twin left in peace?
 //!
-//! Two of them in every run, all of them with `PLIMSOLL_SOAK`, one of them if that is its name. A wrong answer counts
-//! if the run that it rests on was valid, as everywhere: tests run side by side, and a host may be shared.
+//! Two of them in every run, all of them with `PLIMSOLL_SOAK`, one of them if that is its name. Tests run side by side, and a
+//! host may be shared: an answer that says too little counts if the run that it rests on was valid, one that is sure and wrong
+//! always.
 
 mod drive;
 
@@ -10,10 +11,10 @@ use std::fmt::Write as _;
 
 use plimsoll_analysis::explain::explain;
 use plimsoll_analysis::{gates, steal};
-use plimsoll_core::Window;
 use plimsoll_core::record::{LevelStart, Observation, Record, Seen};
-use plimsoll_core::step::Phase;
+use plimsoll_core::step::{Phase, StepLoad};
 use plimsoll_core::verdict::{Cause, Confidence, GateId, GateState, Limit, SearchResult};
+use plimsoll_core::{Nanos, Window};
 use plimsoll_lab::serve::catalogue::{Group, Service as Entry, Values, service, services};
 use plimsoll_observe::Watch;
 
@@ -125,7 +126,7 @@ impl Said {
 }
 
 /// Starts the service, plays the levels and asks what gives way; `report` gets every answer.
-fn said_of(entry: &'static Entry, healthy: bool, report: &mut String) -> Option<Said> {
+fn said_of(entry: &'static Entry, healthy: bool, report: &mut Vec<String>) -> Option<Said> {
     let expected = entry.expected?;
     let ceiling = (expected.ceiling)(&Values::draw(entry, SEED, false));
     let mut args = vec!["fixture", entry.name, "--seed", "1"];
@@ -141,6 +142,11 @@ fn said_of(entry: &'static Entry, healthy: bool, report: &mut String) -> Option<
         (false, false) => (&SICK[..], 4),
         (false, true) => (&WELL[..], 4),
     };
+    let holds_to = match (healthy, stalls) {
+        (true, _) => f64::INFINITY,
+        (false, true) => 0.0,
+        (false, false) => 0.5,
+    };
     let drive = Drive {
         url: &served.url,
         slo: expected.slo,
@@ -153,6 +159,7 @@ fn said_of(entry: &'static Entry, healthy: bool, report: &mut String) -> Option<
         ceiling_per_s: if ceiling.is_finite() { ceiling } else { 1000.0 },
         levels,
         seconds,
+        holds_to,
     };
     let expected = if healthy {
         Cause::NotReached
@@ -164,10 +171,10 @@ fn said_of(entry: &'static Entry, healthy: bool, report: &mut String) -> Option<
         if said.is_right() || said.valid {
             break;
         }
-        writeln!(report, "{}\n      (not valid: played again)", said.line()).unwrap();
+        report.push(format!("{}\n      (not valid: played again)", said.line()));
         said = Said::of(entry.name, healthy, expected, &drive.play());
     }
-    writeln!(report, "{}", said.line()).unwrap();
+    report.push(said.line());
     Some(said)
 }
 
@@ -194,8 +201,8 @@ fn conditions(record: &Record) -> Vec<(String, bool)> {
                     || waits(seen) > CROWDED
             });
             let text = format!(
-                "{:?}: generator {:?} ({}); {}",
-                start.step.load,
+                "{}: generator {:?} ({}); {}",
+                offered(start.step.load),
                 generator.state,
                 generator.left.as_deref().unwrap_or("no figure"),
                 seen.into_iter()
@@ -203,9 +210,18 @@ fn conditions(record: &Record) -> Vec<(String, bool)> {
                     .collect::<Vec<_>>()
                     .join(", ")
             );
-            (text, generator.state != GateState::Fail && !is_shared)
+            let is_free = matches!(generator.state, GateState::Pass | GateState::Unknown);
+            (text, is_free && !is_shared)
         })
         .collect()
+}
+
+/// A load in words.
+fn offered(load: StepLoad) -> String {
+    match load {
+        StepLoad::Open { profile, .. } => format!("{:.0}/s", profile.rate_at(Nanos::ZERO)),
+        StepLoad::Closed { in_flight } => format!("{in_flight} in flight"),
+    }
 }
 
 /// Share of an interval for which the busiest thread of a process waited for a core.
@@ -237,7 +253,7 @@ fn shares(seen: &Observation) -> Option<String> {
 #[test]
 fn the_injected_cause_is_named_and_the_twin_is_left_in_peace() {
     let entries = chosen();
-    let (mut sick, mut twins, mut report) = (Vec::new(), Vec::new(), String::new());
+    let (mut sick, mut twins, mut report) = (Vec::new(), Vec::new(), Vec::new());
     // No right to set a quota, or no disk: those two say so and are left out.
     let needed = entries
         .iter()
@@ -251,10 +267,18 @@ fn the_injected_cause_is_named_and_the_twin_is_left_in_peace() {
         sick.len() >= needed && twins.len() >= needed,
         "a fixture did not start"
     );
+    // The wrong ones first: who reads of a failure may see no more than the beginning.
+    report.sort_by_key(|line| !line.starts_with("WRONG"));
+    let report = report.join("\n");
     // Shown by `--nocapture`: the figures of the bar.
     eprintln!("{report}");
-    let right = |all: &[Said]| all.iter().filter(|said| said.is_right()).count();
-    assert!((sick.len() - right(&sick)) * 10 <= sick.len(), "{report}");
-    assert!(!sick.iter().any(Said::is_confidently_wrong), "{report}");
-    assert_eq!(right(&twins), twins.len(), "{report}");
+    let missed = |all: &[Said]| {
+        all.iter()
+            .filter(|said| said.valid && !said.is_right())
+            .count()
+    };
+    assert!(missed(&sick) * 10 <= sick.len(), "{report}");
+    assert_eq!(missed(&twins), 0, "{report}");
+    let mut all = sick.iter().chain(&twins);
+    assert!(!all.any(Said::is_confidently_wrong), "{report}");
 }
