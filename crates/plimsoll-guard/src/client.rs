@@ -25,8 +25,10 @@ pub(crate) struct Client {
     pub(crate) wire: Wire,
     pub(crate) inbox: Vec<u8>,
     pub(crate) alarm: Alarm,
-    /// It was accepted while the guard ends.
-    pub(crate) is_late: bool,
+    /// No request has come on it yet: its client is about to send one.
+    pub(crate) is_fresh: bool,
+    /// It waits for a request while the guard ends.
+    pub(crate) is_parting: bool,
 }
 
 impl Client {
@@ -35,7 +37,8 @@ impl Client {
             wire,
             inbox: Vec::new(),
             alarm: Alarm::after(STALLED),
-            is_late: false,
+            is_fresh: true,
+            is_parting: false,
         }
     }
 

@@ -27,7 +27,7 @@ use crate::wire::Wire;
 
 /// A head must be complete so soon after its first byte.
 const HEAD: Duration = Duration::from_secs(10);
-/// Whoever was accepted while the guard ends is on its way with a request, which must begin to come so soon.
+/// Whoever is connected and has sent nothing yet when the guard ends is on its way with a request, which must begin to come so soon.
 const LATE: Duration = Duration::from_secs(1);
 /// The rest of the body of a refused request must come so soon.
 const DRAINED: Duration = Duration::from_secs(2);
@@ -55,13 +55,13 @@ pub(crate) async fn serve(wire: Wire, http2: bool, peer: IpAddr, server: Rc<Serv
         return Box::pin(http2::serve(wire, Vec::new(), peer, &server)).await;
     }
     let mut client = Client::new(wire);
-    client.is_late = server.is_stopping();
     let mut may_be_http2 = http2 && !client.wire.is_secure();
     // One for the whole connection: to wait for it anew for every request costs more than to ask it.
     let mut stop = pin!(stopped(&server));
     loop {
         let came = head(&mut client, peer, &server, may_be_http2, stop.as_mut()).await;
         may_be_http2 = false;
+        client.is_fresh = false;
         let (mut incoming, line) = match came {
             Ok(Came::Request(incoming, line)) => (incoming, line),
             Ok(Came::Refused(refused, line)) => {
@@ -242,9 +242,7 @@ async fn more(
 ) -> bool {
     let is_idle = client.inbox.is_empty();
     let now = Instant::now();
-    let until = if is_idle && client.is_late {
-        now + LATE
-    } else if is_idle {
+    let until = if is_idle {
         now + IDLE
     } else {
         *has_begun.get_or_insert(now) + HEAD
@@ -254,7 +252,11 @@ async fn more(
         if let Poll::Ready(more) = client.poll_more(cx) {
             return Poll::Ready(matches!(more, Ok(true)));
         }
-        if is_idle && !client.is_late && stop.as_mut().poll(cx).is_ready() {
+        if is_idle && !client.is_parting && stop.as_mut().poll(cx).is_ready() {
+            client.is_parting = true;
+            client.alarm.set(Instant::now() + LATE);
+        }
+        if client.is_parting && !client.is_fresh {
             return Poll::Ready(false);
         }
         client.alarm.poll(cx).map(|()| false)

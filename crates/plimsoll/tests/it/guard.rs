@@ -181,6 +181,33 @@ fn a_signal_ends_it_after_the_answer_that_was_begun() {
     assert!(guard.child.wait().unwrap().success());
 }
 
+/// A client sends its request a round trip after the guard has its connection; one that sends none keeps nobody waiting.
+#[test]
+fn whoever_had_connected_and_not_asked_yet_before_the_signal_is_answered() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", upstream.local_addr().unwrap());
+    let mut guard = Guard::start(&["--upstream", &url, "--admin", "127.0.0.1:0"]);
+    std::thread::spawn(move || {
+        let (mut service, _) = upstream.accept().unwrap();
+        let _head = service.read(&mut [0; 4096]).unwrap();
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n";
+        service.write_all(answer).unwrap();
+    });
+    let (mut asking, mut silent) = (guard.connect(), guard.connect());
+    eventually("two connections", || guard.metric("connections") > 1.5);
+    guard.stop();
+    eventually("the end", || guard.metric("stopping") > 0.5);
+    asking
+        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    asking.read_to_string(&mut answer).unwrap();
+    let is_told = answer.contains("Connection: close") && answer.ends_with("ok\n");
+    assert!(is_told, "{answer}");
+    assert_eq!(silent.read_to_end(&mut Vec::new()).unwrap(), 0);
+    assert!(guard.child.wait().unwrap().success());
+}
+
 /// Those whom the kernel has taken in while the guard could not run are answered: with the listener they would be reset.
 #[test]
 fn whoever_was_accepted_by_the_kernel_before_the_signal_is_answered() {
