@@ -1,6 +1,6 @@
 //! A server of threads that answers well or misbehaves in one way.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -101,7 +101,12 @@ fn serve(mut stream: TcpStream, behaviour: Behaviour, stopped: &AtomicBool) {
         match stream.read(&mut buffer) {
             Ok(0) => return,
             Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
+            // Nothing for a while, or the machine stood still.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                continue;
+            }
             Err(_) => return,
         }
         if !answer(&mut stream, behaviour, stopped) {

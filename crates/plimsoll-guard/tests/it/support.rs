@@ -1,6 +1,6 @@
 //! A guard on a thread, an upstream that records what it was sent, and a client of raw bytes.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -203,8 +203,11 @@ pub(crate) fn sent(address: SocketAddr, bytes: &str) -> String {
 pub(crate) fn answer(stream: &mut TcpStream) -> String {
     let (mut text, mut byte) = (Vec::new(), [0]);
     while !text.ends_with(b"\r\n\r\n") {
-        if stream.read(&mut byte).unwrap() == 0 {
-            return String::from_utf8(text).unwrap();
+        match stream.read(&mut byte) {
+            Ok(0) => return String::from_utf8(text).unwrap(),
+            // The machine stood still.
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => _ = read.unwrap(),
         }
         text.push(byte[0]);
     }
