@@ -17,7 +17,7 @@ const LOST_ATTEMPTS: u64 = 100;
 /// A level this clean is not failing.
 const CLEAN: f64 = 0.002;
 /// Up to this share of the peak there is clear room.
-const ROOM: f64 = 0.7;
+pub(super) const ROOM: f64 = 0.7;
 
 /// In what way the limit showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -545,6 +545,11 @@ fn an_event_loop_that_takes_in_everything() {
         explanation.advice
     );
     twin_is_not_reached(&service);
+    // A little beyond its limit, or for a moment, everything is still answered, and only late.
+    service.overload_ok = |_| 1.0;
+    service.excess = Outcome::Interrupted;
+    let record = search(&service, &[0.3, 0.6, 0.9, 1.15, 1.3], true);
+    is(&record, Cause::PinnedThread, Confidence::Suspected);
 }
 
 #[test]

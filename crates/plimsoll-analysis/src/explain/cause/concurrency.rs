@@ -16,6 +16,7 @@ use super::refusal::idle_line;
 use super::waiting::{busy_behind, outgoing_growth};
 use crate::explain::case::{Case, Tier};
 use crate::explain::finding::Finding;
+use crate::explain::saturation::{ROOM, Sign, keeps_up};
 use crate::facts::level::Level;
 use crate::facts::tick::ThreadFacts;
 
@@ -36,7 +37,7 @@ const ON_DISK: f64 = 0.3;
 
 /// A tier that serves only so many at a time, the deepest that holds the queue: behind a front, that is its downstream.
 pub(super) fn at_a_time(case: &Case, entry: &Tier) -> Option<Finding> {
-    if is_passed_by(case, entry) {
+    if is_passed_by(case, entry) || has_room(case) {
         return None;
     }
     let counted = queue(case, entry);
@@ -87,6 +88,15 @@ fn is_passed_by(case: &Case, entry: &Tier) -> bool {
         && is_none(entry.high.established)
         && is_none(entry.high.accept_queue)
         && all_of(&waits) + waits.answers_unread < 0.5
+}
+
+/// The rates that broke the objective were kept up with, and much more was served at other levels: what bounds throughput is not
+/// what makes these late.
+fn has_room(case: &Case) -> bool {
+    case.saturation.sign == Sign::ResponseTime
+        && case
+            .high()
+            .all(|level| keeps_up(level) && level.rate <= ROOM * case.saturation.peak)
 }
 
 /// From the entry to the next tier, as long as the connections to it grow with the requests in flight. `None` where they lead

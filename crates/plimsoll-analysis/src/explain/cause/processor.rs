@@ -9,6 +9,7 @@ use super::backlog::at_low_load;
 use crate::explain::case::{Case, Tier};
 use crate::explain::finding::Finding;
 use crate::facts::gauges::Gauge;
+use crate::facts::level::FAILING;
 use crate::facts::tick::{FULL, TierFacts};
 
 /// Of that at least this much must be running: else neighbours take the core.
@@ -144,7 +145,10 @@ fn overload(case: &Case, tier: &Tier, finding: &mut Finding) {
     let peak = case.shown_peak();
     let lost = 1.0 - ratio(worst, peak);
     let open = || case.levels.iter().filter(|level| level.closed.is_none());
-    let is_seen = open().any(|level| level.seconds() >= 2.0 && level.rate >= OVERLOAD * peak);
+    // Slightly beyond it, or for a moment, all is still answered, and only late: nothing shows then what becomes of goodput.
+    let is_seen = open().any(|level| {
+        level.seconds() >= 2.0 && level.rate >= OVERLOAD * peak && level.failed_share() >= FAILING
+    });
     let is_inside = tier
         .high
         .unread
@@ -152,8 +156,8 @@ fn overload(case: &Case, tier: &Tier, finding: &mut Finding) {
     if open().next().is_some() && !is_seen && is_inside {
         // A closed loop never asks for more than is answered.
         finding.unsure = true;
-        let text = "everything is taken in at once, and no rate beyond the limit was played: an event loop that falls \
-                    behind looks the same";
+        let text = "everything is taken in at once, and no rate beyond the limit was played until attempts failed: an event \
+                    loop that falls behind looks the same";
         finding.signal(Signal::None, text.to_owned());
     }
     if !worst.is_finite() || lost < 0.15 {

@@ -10,7 +10,7 @@ use plimsoll_core::step::StepLoad;
 use plimsoll_core::verdict::{Cause, Confidence, Signal};
 
 use super::build::{OkTime, Service, ThreadLoad, search};
-use super::{explained, idle, is, service, sick, twin_is_not_reached};
+use super::{explained, idle, is, service, sick, stalling, twin_is_not_reached};
 
 /// Processors idle, so many at once; no thread waits for a futex, as in Go, Node and Java.
 fn workers(count: u64) -> Service {
@@ -431,4 +431,17 @@ fn what_a_closed_loop_was_refused_counts_where_nothing_else_was() {
         }
     }
     is(&record, Cause::Rule, Confidence::Supported);
+}
+
+/// What bounds throughput bounds it at the same rate, and not once in a while.
+#[test]
+fn pauses_far_below_the_peak_are_no_lock_however_its_threads_wait() {
+    let service = Service {
+        base: Nanos::from_micros(300),
+        switches: |share| if share < 0.15 { 0.9 } else { 0.5 },
+        states: |share| [(ThreadState::Futex, if share < 0.15 { 6.0 } else { 1.0 })].into(),
+        ..stalling()
+    };
+    let record = search(&service, &[0.02, 0.05, 0.1], true);
+    is(&record, Cause::Stalls, Confidence::Supported);
 }
