@@ -120,7 +120,9 @@ fn without_keepalive_every_request_has_a_connection_of_its_own() {
 #[test]
 fn streams_that_are_never_answered_time_out_and_reset_ones_fail() {
     let port = serve(100).port();
-    let played = play(&streams(port, "hang", 2, 5), None, &[(closed(10), 1)]);
+    let mut case = streams(port, "hang", 2, 5);
+    case.generator.timeout = super::HASTY;
+    let played = play(&case, None, &[(closed(10), 1)]);
     assert!(count(&played, Outcome::Timeout) >= 10);
     assert_eq!(played.tally().ok(), 0);
     played.check_flows();

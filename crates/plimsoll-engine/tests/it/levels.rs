@@ -25,7 +25,7 @@ impl Watcher for Silent {
 
 fn script(text: &str, workers: u32) -> Arc<Script> {
     let settings = Settings {
-        timeout: Nanos::from_millis(400),
+        timeout: Nanos::from_secs(10),
         ..Settings::default()
     };
     let program = Program::load(plimsoll_script::Load {
@@ -155,7 +155,9 @@ fn arrivals_wait_for_a_virtual_user_and_are_dropped_in_the_end() {
     let server = Server::start(Behaviour::Delay(50));
     // Two virtual users carry 40 requests per second.
     let steps = [step(1, Phase::Bracket, open(200.0, Arrivals::Uniform), 3)];
-    let (played, _) = play(script(&two_gets(server.port), 1), 2, &steps);
+    let mut script = script(&two_gets(server.port), 1);
+    Arc::get_mut(&mut script).unwrap().settings.timeout = HASTY;
+    let (played, _) = play(script, 2, &steps);
     played.check_flows();
     let tally = played.tally();
     assert!(

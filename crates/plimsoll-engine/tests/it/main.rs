@@ -37,13 +37,16 @@ struct Case {
     generator: Generator,
 }
 
+/// For what is to time out. Where nothing is, a pause of the machine must not make it.
+const HASTY: Nanos = Nanos(400_000_000);
+
 fn case(port: u16, workers: u32) -> Case {
     Case {
         url: Url::new(Request::get(format!("http://127.0.0.1:{port}/")), Http::One),
         generator: Generator {
             connections_max: NonZeroU32::new(200).unwrap(),
             workers: NonZeroU32::new(workers).unwrap(),
-            timeout: Nanos::from_millis(400),
+            timeout: Nanos::from_secs(10),
             seed: 7,
             ..Generator::default()
         },
@@ -197,10 +200,11 @@ fn arrivals_follow_the_schedule_whatever_the_answers_do() {
     for arrivals in [Arrivals::Uniform, Arrivals::Poisson] {
         let played = play(&case(server.port, 2), None, &[(open(400.0, arrivals), 2)]);
         let due = played.due();
-        assert!(
-            (700..=900).contains(&due),
-            "{due} of about 800 in two seconds"
-        );
+        // A level ends later where the machine stood still, and goes on to be offered until then.
+        let windows = played.windows.iter().filter(|window| window.level == 0);
+        let seconds: f64 = windows.map(|window| window.length_ns.as_secs_f64()).sum();
+        let found = due as f64 / seconds;
+        assert!((350.0..=450.0).contains(&found), "{found}/s for 400/s");
         assert_eq!(played.tally().ok(), due);
         played.check_flows();
     }
@@ -269,9 +273,8 @@ fn misbehave(behaviour: Behaviour, outcome: Outcome) {
     let server = Server::start(behaviour);
     let loads = [(closed(3), 1), (open(40.0, Arrivals::Uniform), 1)];
     let mut case = case(server.port, 1);
-    if outcome != Outcome::Timeout {
-        // A full backlog drops a SYN, which comes again after a second.
-        case.generator.timeout = Nanos::from_secs(5);
+    if outcome == Outcome::Timeout {
+        case.generator.timeout = HASTY;
     }
     let played = play(&case, None, &loads);
     played.check_flows();
@@ -287,7 +290,9 @@ fn misbehave(behaviour: Behaviour, outcome: Outcome) {
 #[test]
 fn a_body_that_floods_a_worker_does_not_keep_it_from_the_clock() {
     let server = Server::start(Behaviour::Flood);
-    let played = play(&case(server.port, 1), Some(3), &[(closed(1), 60)]);
+    let mut case = case(server.port, 1);
+    case.generator.timeout = HASTY;
+    let played = play(&case, Some(3), &[(closed(1), 60)]);
     played.check_flows();
     assert_eq!(played.tally().class(Outcome::Timeout).count, 3);
 }
@@ -353,6 +358,7 @@ fn waiting_for_a_connection_is_response_time_and_not_service_time() {
 fn drops_while_all_connections_wait_are_charged_to_the_target() {
     let server = Server::start(Behaviour::Silent);
     let mut case = case(server.port, 1);
+    case.generator.timeout = HASTY;
     case.generator.connections_max = NonZeroU32::new(2).unwrap();
     let played = play(&case, None, &[(open(3000.0, Arrivals::Uniform), 2)]);
     played.check_flows();
