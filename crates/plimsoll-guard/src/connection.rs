@@ -256,7 +256,7 @@ async fn more(
             client.is_parting = true;
             client.alarm.set(Instant::now() + LATE);
         }
-        if client.is_parting && !client.is_fresh {
+        if is_idle && client.is_parting && !client.is_fresh {
             return Poll::Ready(false);
         }
         client.alarm.poll(cx).map(|()| false)
